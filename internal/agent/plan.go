@@ -1,0 +1,115 @@
+package agent
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"deerflow/internal/thread"
+)
+
+// Plan is all that is fixed for a run when it starts. It is stored once under
+// its hash; workflows carry the hash and a [Summary].
+type Plan struct {
+	Summary Summary         `json:"summary"`
+	Prompt  string          `json:"prompt"` // the static system prompt
+	Tools   []ToolSpec      `json:"tools"`
+	Model   json.RawMessage `json:"model"` // the model's configuration without secrets
+	// Thinking and Effort are what the run asked of the model.
+	Thinking bool   `json:"thinking,omitempty"`
+	Effort   string `json:"effort,omitempty"`
+}
+
+// Summary is the part of a plan that the workflow decides by. It rides in
+// workflow history once a run, so it stays small.
+type Summary struct {
+	Agent         string            `json:"agent"`
+	Model         string            `json:"model"` // the configured name
+	MaxTurns      int               `json:"max_turns"`
+	Tools         []Brief           `json:"tools"`
+	ModelCall     ModelCallPolicy   `json:"model_call"`
+	Loop          LoopSettings      `json:"loop"`
+	Clarification ClarificationRule `json:"clarification"`
+}
+
+// Tool finds a tool of the plan by name.
+func (s *Summary) Tool(name string) (Brief, bool) {
+	for _, b := range s.Tools {
+		if b.Name == name {
+			return b, true
+		}
+	}
+	return Brief{}, false
+}
+
+// ModelCallPolicy bounds a model call and its retries, which are the activity's
+// alone: no client below retries.
+type ModelCallPolicy struct {
+	Timeout     time.Duration `json:"timeout"`      // one attempt, start to end
+	MaxAttempts int           `json:"max_attempts"` // total
+	BaseDelay   time.Duration `json:"base_delay"`
+	MaxDelay    time.Duration `json:"max_delay"`
+}
+
+// LoopSettings are the thresholds of loop detection (spec 4.28).
+type LoopSettings struct {
+	Enabled       bool                 `json:"enabled"`
+	Warn          int                  `json:"warn"`
+	Hard          int                  `json:"hard"`
+	Window        int                  `json:"window"`
+	FreqWarn      int                  `json:"freq_warn"`
+	FreqHard      int                  `json:"freq_hard"`
+	FreqOverrides map[string]FreqLimit `json:"freq_overrides,omitempty"`
+}
+
+// FreqLimit is how often one tool may be called within the window.
+type FreqLimit struct {
+	Warn int `json:"warn"`
+	Hard int `json:"hard"`
+}
+
+// ClarificationRule says how long a question waits. A zero Timeout waits for
+// ever; OnTimeout is "proceed" or "stop".
+type ClarificationRule struct {
+	Disabled  bool          `json:"disabled,omitempty"`
+	Timeout   time.Duration `json:"timeout,omitempty"`
+	OnTimeout string        `json:"on_timeout,omitempty"`
+}
+
+// Hash is the name under which a plan is stored.
+func (p *Plan) Hash() (string, []byte, error) {
+	data, err := json.Marshal(p)
+	if err != nil {
+		return "", nil, fmt.Errorf("encode plan of agent %q: %w", p.Summary.Agent, err)
+	}
+	sum := sha256.Sum256(data)
+	return hex.EncodeToString(sum[:12]), data, nil
+}
+
+// Spec finds a tool of the plan by name.
+func (p *Plan) Spec(name string) (ToolSpec, bool) {
+	for _, t := range p.Tools {
+		if t.Name == name {
+			return t, true
+		}
+	}
+	return ToolSpec{}, false
+}
+
+// DigestOf is the digest of a message with the loop keys of its calls, which
+// depend on the plan's tools.
+func (p *Plan) DigestOf(m *thread.Message, pos int64) thread.Digest {
+	d := m.Digest(pos)
+	for i := range d.Calls {
+		call, invalid, _ := m.CallAt(i)
+		if invalid != nil {
+			d.Calls[i].Key = hashKey(invalid.Name + ":" + invalid.Args)
+			continue
+		}
+		spec, _ := p.Spec(call.Name)
+		d.Calls[i].Key = CallKey(spec.Key, call)
+	}
+	return d
+}

@@ -1,0 +1,40 @@
+package agent
+
+import (
+	"encoding/json"
+	"time"
+)
+
+// RetryClass says what may happen to a tool whose worker died in the middle.
+type RetryClass string
+
+// The retry classes of tools.
+const (
+	// ClassRead is a pure read: it is simply run again.
+	ClassRead RetryClass = "read"
+	// ClassWrite compares and writes: run again, no second effect.
+	ClassWrite RetryClass = "write"
+	// ClassUnsafe may have effects that cannot be seen: at most one attempt, and
+	// a lost one is reported to the model as "it may have run".
+	ClassUnsafe RetryClass = "unsafe"
+)
+
+// ToolSpec is a tool as the model sees it, with how the loop has to treat it.
+type ToolSpec struct {
+	Name        string          `json:"name"` // [A-Za-z0-9_-]{1,64}
+	Description string          `json:"description"`
+	Parameters  json.RawMessage `json:"parameters"` // JSON schema, root type object with properties
+	Class       RetryClass      `json:"class"`
+	// Timeout bounds one call, start to end.
+	Timeout time.Duration `json:"timeout"`
+	// Key names the arguments that identify a call for loop detection; empty
+	// means all of them.
+	Key KeyRule `json:"key,omitempty"`
+}
+
+// Brief is what a workflow needs to know of a tool.
+type Brief struct {
+	Name    string        `json:"name"`
+	Class   RetryClass    `json:"class"`
+	Timeout time.Duration `json:"timeout"`
+}

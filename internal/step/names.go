@@ -1,0 +1,48 @@
+package step
+
+// Names of the activities. They stand in histories: never rename one.
+const (
+	LoadThread = "LoadThread" // local: read the head of a thread that starts or continues
+	StartRun   = "StartRun"   // resolve the plan, take the run's messages into the transcript
+	CallModel  = "CallModel"  // one model call, streamed into the event log
+	CallTool   = "CallTool"   // one tool call
+	Commit     = "Commit"     // local: at the end of a run and before a wait
+)
+
+// TaskQueue is where workers look for the product's work.
+const TaskQueue = "deerflow"
+
+// Names of the workflow, its updates and its signals.
+const (
+	ThreadWorkflow  = "Thread"
+	UpdateSubmitRun = "submit_run"
+	UpdateCancelRun = "cancel_run"
+	UpdateAnswer    = "answer"
+	SignalAnswer    = "answer"
+	SignalCancelRun = "cancel_run"
+	QueryStatus     = "status"
+)
+
+// Types of application errors that cross the border.
+const (
+	// ErrFenced: another attempt owns this step now.
+	ErrFenced = "Fenced"
+	// ErrModel: the provider refused for good; the details are a [ModelFailure].
+	ErrModel = "ModelError"
+	// ErrRateLimited: the provider asked for a longer pause than an activity
+	// retry should hide; the details are a [ModelFailure] with RetryAfter.
+	ErrRateLimited = "RateLimited"
+	// ErrContextLength: the request does not fit into the model's window.
+	ErrContextLength = "ContextLength"
+	// ErrThreadGone: the thread was deleted while a run was live.
+	ErrThreadGone = "ThreadGone"
+	// ErrHostRestarted: the process that worked on the step is gone.
+	ErrHostRestarted = "HostRestarted"
+	// ErrRunRefused: a run cannot be started as it was asked for.
+	ErrRunRefused = "RunRefused"
+	// ErrBusy and ErrNotCancellable are refusals of updates.
+	ErrBusy           = "Busy"
+	ErrNotCancellable = "NotCancellable"
+	ErrNoQuestion     = "NoQuestion"
+	ErrInvalid        = "Invalid"
+)

@@ -1,0 +1,126 @@
+package step
+
+import (
+	"encoding/json"
+
+	"deerflow/internal/agent"
+	"deerflow/internal/thread"
+)
+
+// Ref names a step of a run: the key under which its effects are idempotent.
+type Ref struct {
+	Thread string `json:"thread"`
+	User   string `json:"user"`
+	Run    string `json:"run"`
+	Step   int    `json:"step"`
+}
+
+// LoadThreadInput asks for the head of a thread.
+type LoadThreadInput struct {
+	Thread string `json:"thread"`
+	// Carried: the workflow continues as new and has its own state; only the
+	// digests in view are wanted.
+	Carried bool          `json:"carried,omitempty"`
+	Cursor  thread.Cursor `json:"cursor"`
+}
+
+// LoadThreadResult is the head of a thread. Checkpoint is nil for a thread that
+// has none yet.
+type LoadThreadResult struct {
+	Checkpoint json.RawMessage `json:"checkpoint,omitempty"`
+	Digests    []thread.Digest `json:"digests,omitempty"`
+	// Runs are the ids of runs that were taken in since: the newest 256 that are
+	// not pending any more.
+	Runs []string `json:"runs,omitempty"`
+}
+
+// StartRunInput starts a run whose row and messages the API has stored, or,
+// with Message set, one that came from inside (an answer by signal).
+type StartRunInput struct {
+	Ref
+	Pos     int64             `json:"pos"` // of the run's first message
+	Options thread.RunOptions `json:"options"`
+	Message *thread.Message   `json:"message,omitempty"`
+	// Answers are the questions that this run answers, closed in the same commit.
+	Answers []string `json:"answers,omitempty"`
+	// KeepPlan is the plan of a loop that goes on after a question; a model that
+	// has left the config is resolved anew.
+	KeepPlan string `json:"keep_plan,omitempty"`
+}
+
+// StartRunResult is what the loop decides by.
+type StartRunResult struct {
+	PlanHash string             `json:"plan_hash"`
+	Plan     agent.Summary      `json:"plan"`
+	Messages []thread.Digest    `json:"messages,omitempty"`
+	State    thread.StateUpdate `json:"state"`
+}
+
+// CallModelInput is one model call. Edits are applied to the rows that the
+// cursor shows; Commit is done first.
+type CallModelInput struct {
+	Ref
+	MessageID string        `json:"message_id"`
+	Pos       int64         `json:"pos"`
+	Turn      int           `json:"turn"`
+	PlanHash  string        `json:"plan_hash"`
+	Cursor    thread.Cursor `json:"cursor"`
+	Edits     []agent.Edit  `json:"edits,omitempty"`
+	// NoTools asks for an answer without tools; history is kept valid.
+	NoTools bool         `json:"no_tools,omitempty"`
+	Commit  *CommitInput `json:"commit,omitempty"`
+}
+
+// CallModelResult is what the row holds, in brief.
+type CallModelResult struct {
+	Message      thread.Digest `json:"message"`
+	FinishReason string        `json:"finish_reason,omitempty"`
+	Usage        thread.Usage  `json:"usage"`
+}
+
+// ModelFailure is the detail of a model error that ended its retries.
+type ModelFailure struct {
+	Reason     string `json:"reason"` // quota, auth, busy, transient, context_length, generic
+	Message    string `json:"message"`
+	Status     int    `json:"status,omitempty"`
+	RetryAfter int    `json:"retry_after,omitempty"` // seconds
+}
+
+// CallToolInput is one tool call. The arguments stay in the row of the message
+// that asks for it. With Reply set, the tool is not run and the reply is its
+// result.
+type CallToolInput struct {
+	Ref
+	MessageID string       `json:"message_id"` // of the result
+	Pos       int64        `json:"pos"`
+	Asker     string       `json:"asker"`    // id of the message that asks
+	Position  int          `json:"position"` // of the call in it
+	Call      string       `json:"call"`     // its id
+	Name      string       `json:"name"`
+	PlanHash  string       `json:"plan_hash"`
+	Reply     *Reply       `json:"reply,omitempty"`
+	Commit    *CommitInput `json:"commit,omitempty"`
+}
+
+// Reply stands in for a tool's result.
+type Reply struct {
+	Text  string `json:"text"`
+	Error bool   `json:"error,omitempty"`
+}
+
+// CallToolResult is what the row holds, in brief, and what the tool changes.
+type CallToolResult struct {
+	Message   thread.Digest      `json:"message"`
+	State     thread.StateUpdate `json:"state"`
+	Interrupt *thread.Interrupt  `json:"interrupt,omitempty"`
+	Goto      Goto               `json:"goto,omitempty"`
+}
+
+// Goto is where the loop goes after a step; empty is its usual way.
+type Goto string
+
+// The jumps of the loop.
+const (
+	GotoModel Goto = "model"
+	GotoEnd   Goto = "end"
+)

@@ -1,0 +1,70 @@
+package step
+
+import (
+	"encoding/json"
+	"time"
+
+	"deerflow/internal/thread"
+)
+
+// ThreadInput starts the workflow that is a thread. Fields may be added; a
+// workflow that continues on a newer binary reads what an older one wrote.
+type ThreadInput struct {
+	Version  int            `json:"version"`
+	Thread   string         `json:"thread"`
+	User     string         `json:"user"`
+	Settings ThreadSettings `json:"settings"`
+	// Carried is the state of the run before, when the workflow continues as
+	// new.
+	Carried json.RawMessage `json:"carried,omitempty"`
+}
+
+// ThreadSettings bound a thread workflow.
+type ThreadSettings struct {
+	ContinueEvents int           `json:"continue_events"` // history events since the first of this run
+	ContinueBytes  int           `json:"continue_bytes"`  // history bytes since the first event of this run
+	IdleTimeout    time.Duration `json:"idle_timeout"`    // 0: an idle thread never completes
+}
+
+// SubmitRun asks for a run. Its row and its messages stand in the store
+// already. While a question is open, any run answers it: the named ones with
+// Answers, all of them otherwise.
+type SubmitRun struct {
+	RunID     string            `json:"run_id"`
+	Multitask thread.Multitask  `json:"multitask"`
+	Options   thread.RunOptions `json:"options"`
+	Messages  int               `json:"messages"`          // how many the run's row has
+	Answers   []string          `json:"answers,omitempty"` // ids of interrupts
+}
+
+// SubmitResult says what became of a submission.
+type SubmitResult struct {
+	RunID     string `json:"run_id"`
+	Queued    bool   `json:"queued,omitempty"`    // behind another run
+	Duplicate bool   `json:"duplicate,omitempty"` // this id was taken before
+}
+
+// CancelRun stops a run that is active, queued, or waits with a question. An
+// empty RunID means the one that is active.
+type CancelRun struct {
+	RunID  string              `json:"run_id"`
+	Action thread.CancelAction `json:"action"`
+}
+
+// CancelResult tells whether there was anything to stop.
+type CancelResult struct {
+	RunID  string           `json:"run_id"`
+	Status thread.RunStatus `json:"status"`
+}
+
+// Answer answers a question from the Temporal Web UI or its CLI; the text
+// becomes a run of its own.
+type Answer struct {
+	ID   string `json:"id,omitempty"` // of the interrupt; empty: the oldest
+	Text string `json:"text"`
+}
+
+// AnswerResult names the run that the answer became.
+type AnswerResult struct {
+	RunID string `json:"run_id"`
+}

@@ -1,0 +1,75 @@
+package thread
+
+import (
+	"encoding/json"
+	"unicode/utf8"
+)
+
+// MaxDigestText is how many bytes of a message's text its digest keeps.
+const MaxDigestText = 256
+
+// MaxDigestArgs is the size up to which a digest keeps a call's arguments.
+const MaxDigestArgs = 256
+
+// Digest is what a workflow knows of a message: enough for middlewares to
+// decide, never the body, so that history does not grow with the transcript.
+type Digest struct {
+	ID     string       `json:"id"`
+	Role   Role         `json:"role"`
+	Name   string       `json:"name,omitempty"`
+	Pos    int64        `json:"pos"`
+	Tokens int          `json:"tokens,omitempty"`
+	Hidden bool         `json:"hidden,omitempty"`
+	Empty  bool         `json:"empty,omitempty"` // no visible text
+	Text   string       `json:"text,omitempty"`  // first bytes of the visible text
+	Calls  []CallDigest `json:"calls,omitempty"`
+	CallID string       `json:"call_id,omitempty"` // of a tool message
+	Error  bool         `json:"error,omitempty"`   // a tool message with an error
+}
+
+// CallDigest is what a workflow knows of a tool call.
+type CallDigest struct {
+	ID      string          `json:"id"`
+	Name    string          `json:"name"`
+	Args    json.RawMessage `json:"args,omitempty"`    // when at most MaxDigestArgs long
+	Key     string          `json:"key,omitempty"`     // equal for calls that count as the same
+	Invalid string          `json:"invalid,omitempty"` // why it cannot be run
+}
+
+// Digest makes the digest of m at position pos. Keys of calls are left to the
+// caller, who knows the tools.
+func (m *Message) Digest(pos int64) Digest {
+	text := m.Content.String()
+	d := Digest{
+		ID: m.ID, Role: m.Role, Name: m.Name, Pos: pos, Hidden: m.Hidden(),
+		Empty: text == "", Text: Prefix(text, MaxDigestText),
+		CallID: m.ToolCallID, Error: m.Status == ToolError,
+	}
+	if m.Usage != nil {
+		d.Tokens = m.Usage.OutputTokens
+	} else {
+		d.Tokens = len(text) / 4
+	}
+	for i := range m.CallCount() {
+		call, invalid, _ := m.CallAt(i)
+		c := CallDigest{ID: call.ID, Name: call.Name}
+		if invalid != nil {
+			c.Invalid = Prefix(invalid.Error, MaxDigestText)
+		} else if len(call.Args) <= MaxDigestArgs {
+			c.Args = call.Args
+		}
+		d.Calls = append(d.Calls, c)
+	}
+	return d
+}
+
+// Prefix cuts s to at most n bytes without splitting a character.
+func Prefix(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	for n > 0 && !utf8.RuneStart(s[n]) {
+		n--
+	}
+	return s[:n]
+}

@@ -1,0 +1,38 @@
+package thread
+
+import (
+	"encoding/binary"
+	"fmt"
+	"regexp"
+	"time"
+)
+
+var validID = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
+
+// ValidID reports whether a thread id (or a user id) is safe to use in paths
+// and URLs: 1 to 64 letters, digits, underscores and hyphens.
+func ValidID(id string) bool { return validID.MatchString(id) }
+
+// WorkflowID is the id of the workflow that is the thread.
+func WorkflowID(threadID string) string { return "thread/" + threadID }
+
+// MessageID names the message that a step of a run makes. It comes from the
+// workflow, so every attempt of the step writes the same row.
+func MessageID(runID string, step int) string { return fmt.Sprintf("%s-%d", runID, step) }
+
+// ClarificationID names the tool message that holds a question: stable, so a
+// repeat replaces the card.
+func ClarificationID(toolCallID string) string { return "clarification:" + toolCallID }
+
+// CheckpointID is a UUID that sorts by creation: 48 bits of milliseconds, then
+// a counter, so that ids made in the same millisecond keep their order.
+func CheckpointID(at time.Time, counter uint32, salt uint64) string {
+	var b [16]byte
+	ms := uint64(max(at.UnixMilli(), 0))
+	binary.BigEndian.PutUint64(b[:8], ms<<16)
+	b[6] = 0x70 | byte(counter>>8)&0x0f
+	b[7] = byte(counter)
+	binary.BigEndian.PutUint64(b[8:], salt)
+	b[8] = 0x80 | b[8]&0x3f
+	return fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])
+}
