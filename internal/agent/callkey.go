@@ -103,3 +103,22 @@ func hashKey(text string) string {
 	sum := sha256.Sum256([]byte(strings.TrimSpace(text)))
 	return hex.EncodeToString(sum[:6])
 }
+
+// HashKeys is one key for several calls of a message, in the order given.
+func HashKeys(keys []string) string { return hashKey(strings.Join(keys, "|")) }
+
+// Salient is the argument that tells a person most about a call, on one line;
+// empty when there is none. args may be nil.
+func Salient(args json.RawMessage) string {
+	values := map[string]json.RawMessage{}
+	if len(args) == 0 || json.Unmarshal(args, &values) != nil {
+		return ""
+	}
+	for _, name := range salientArgs {
+		var text string
+		if json.Unmarshal(values[name], &text) == nil && text != "" {
+			return strings.Join(strings.Fields(text), " ")
+		}
+	}
+	return ""
+}

@@ -28,6 +28,7 @@ type Edit struct {
 	ID   string      `json:"id,omitempty"`   // of the message that is meant
 	Role thread.Role `json:"role,omitempty"` // of a new message
 	Name string      `json:"name,omitempty"` // of a new message
+	Call string      `json:"call,omitempty"` // the tool call that a new tool message answers
 	Text string      `json:"text,omitempty"`
 	Tail string      `json:"tail,omitempty"`
 	Keep int         `json:"keep,omitempty"`
@@ -77,6 +78,9 @@ func ApplyEdits(messages []thread.Message, edits []Edit) []thread.Message {
 
 func (e Edit) message(n int) thread.Message {
 	m := thread.Message{ID: fmt.Sprintf("edit-%d", n), Role: e.Role, Name: e.Name, Content: thread.Text(e.Text)}
+	if e.Role == thread.RoleTool {
+		m.ToolCallID, m.Status = e.Call, thread.ToolError
+	}
 	m.SetKwarg(thread.KeyHidden, true)
 	return m
 }

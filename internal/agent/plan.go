@@ -113,3 +113,12 @@ func (p *Plan) DigestOf(m *thread.Message, pos int64) thread.Digest {
 	}
 	return d
 }
+
+// DecodePlan reads a stored plan.
+func DecodePlan(data []byte) (*Plan, error) {
+	var p Plan
+	if err := json.Unmarshal(data, &p); err != nil {
+		return nil, fmt.Errorf("decode a stored plan: %w", err)
+	}
+	return &p, nil
+}

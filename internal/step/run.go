@@ -24,14 +24,31 @@ type LoadThreadInput struct {
 	Cursor  thread.Cursor `json:"cursor"`
 }
 
-// LoadThreadResult is the head of a thread. Checkpoint is nil for a thread that
-// has none yet.
+// LoadThreadResult is the head of a thread. Head is nil for a thread that has
+// no checkpoint yet.
 type LoadThreadResult struct {
-	Checkpoint json.RawMessage `json:"checkpoint,omitempty"`
-	Digests    []thread.Digest `json:"digests,omitempty"`
-	// Runs are the ids of runs that were taken in since: the newest 256 that are
-	// not pending any more.
-	Runs []string `json:"runs,omitempty"`
+	Head    *Head           `json:"head,omitempty"`
+	Digests []thread.Digest `json:"digests,omitempty"`
+	Plan    *agent.Summary  `json:"plan,omitempty"` // of the head's loop
+	// Ended are the ids of the newest runs that have ended: submissions of
+	// these are repeats.
+	Ended []string `json:"ended,omitempty"`
+}
+
+// CheckpointHeader is the part of a checkpoint's data that an activity reads.
+type CheckpointHeader struct {
+	PlanHash string `json:"plan_hash,omitempty"`
+}
+
+// Head is the newest checkpoint of a thread.
+type Head struct {
+	ID         string             `json:"id"`
+	Data       json.RawMessage    `json:"data"`
+	Cursor     thread.Cursor      `json:"cursor"`
+	NextPos    int64              `json:"next_pos"`
+	State      thread.State       `json:"state"`
+	Status     thread.Status      `json:"status"`
+	Interrupts []thread.Interrupt `json:"interrupts,omitempty"`
 }
 
 // StartRunInput starts a run whose row and messages the API has stored, or,

@@ -24,6 +24,9 @@ type ThreadSettings struct {
 	ContinueEvents int           `json:"continue_events"` // history events since the first of this run
 	ContinueBytes  int           `json:"continue_bytes"`  // history bytes since the first event of this run
 	IdleTimeout    time.Duration `json:"idle_timeout"`    // 0: an idle thread never completes
+	// SearchAttributes: the namespace has the product's search attributes, so
+	// the workflow may set them.
+	SearchAttributes bool `json:"search_attributes,omitempty"`
 }
 
 // SubmitRun asks for a run. Its row and its messages stand in the store

@@ -1,5 +1,7 @@
 package thread
 
+import "slices"
+
 // Segment is a half-open range of positions [From, To) in the transcript.
 type Segment struct {
 	From int64 `json:"from"`
@@ -13,13 +15,25 @@ type Cursor struct {
 	Segments []Segment `json:"segments,omitempty"`
 }
 
-// Extend takes position pos, which must be past the end, into view.
+// Extend takes position pos into view, where its order puts it. A position that
+// is in view already changes nothing.
 func (c *Cursor) Extend(pos int64) {
-	if n := len(c.Segments); n > 0 && c.Segments[n-1].To == pos {
-		c.Segments[n-1].To = pos + 1
+	i := len(c.Segments)
+	for i > 0 && c.Segments[i-1].From > pos {
+		i--
+	}
+	if i > 0 && pos < c.Segments[i-1].To {
 		return
 	}
-	c.Segments = append(c.Segments, Segment{From: pos, To: pos + 1})
+	c.Segments = slices.Insert(c.Segments, i, Segment{From: pos, To: pos + 1})
+	if i+1 < len(c.Segments) && c.Segments[i+1].From == pos+1 {
+		c.Segments[i].To = c.Segments[i+1].To
+		c.Segments = slices.Delete(c.Segments, i+1, i+2)
+	}
+	if i > 0 && c.Segments[i-1].To == pos {
+		c.Segments[i-1].To = c.Segments[i].To
+		c.Segments = slices.Delete(c.Segments, i, i+1)
+	}
 }
 
 // Contains reports whether a position is in view.

@@ -56,3 +56,26 @@ type Answer struct {
 	ID   string `json:"id,omitempty"`
 	Text string `json:"text"`
 }
+
+// AnswerMessage is the hidden human message that carries an answer: the page
+// flips the card to "answered" by it. A nil question answers whatever is open.
+func AnswerMessage(id string, q *Interrupt, text string) Message {
+	m := Human(id, text)
+	m.SetKwarg(KeyHidden, true)
+	if q == nil {
+		return m
+	}
+	m.Content = Text(`For your clarification "` + q.Value.Question + `", my answer is: ` + text)
+	response := map[string]any{
+		"version": 1, "kind": "human_input_response", "source": q.Value.Source,
+		"request_id": q.ID, "response_kind": "text", "value": text,
+	}
+	for _, o := range q.Value.Options {
+		if o.Value == text || o.Label == text {
+			response["response_kind"], response["option_id"] = "option", o.ID
+			break
+		}
+	}
+	m.SetKwarg(KeyHumanInputResponse, response)
+	return m
+}

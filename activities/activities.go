@@ -1,0 +1,86 @@
+package activities
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+	"sync"
+	"time"
+
+	lru "github.com/hashicorp/golang-lru/v2"
+	"go.temporal.io/sdk/activity"
+	"go.temporal.io/sdk/worker"
+
+	"deerflow/config"
+	"deerflow/internal/agent"
+	"deerflow/internal/model"
+	"deerflow/internal/sandbox"
+	"deerflow/internal/step"
+	"deerflow/internal/store"
+)
+
+// Options are what activities work with.
+type Options struct {
+	Store *store.Store
+	// Config gives the configuration in force; a run keeps what it started with.
+	Config    func() *config.Config
+	Sandboxes sandbox.Provider
+	Transport http.RoundTripper // to models; nil is the default
+	Logger    *slog.Logger
+	// DemoDelay is the pause between two pieces of the demo model's text.
+	DemoDelay time.Duration
+}
+
+// Activities holds what the activities share in a process.
+type Activities struct {
+	o     Options
+	plans *lru.Cache[string, *agent.Plan]
+
+	mu       sync.Mutex
+	chatters map[string]model.Chatter // by configuration
+}
+
+// plansKept is how many plans stay decoded in memory.
+const plansKept = 256
+
+// New makes the activities of a worker.
+func New(o Options) (*Activities, error) {
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	plans, err := lru.New[string, *agent.Plan](plansKept)
+	if err != nil {
+		return nil, err
+	}
+	return &Activities{o: o, plans: plans, chatters: map[string]model.Chatter{}}, nil
+}
+
+// Register makes the activities known to a worker under their fixed names.
+func (a *Activities) Register(r worker.ActivityRegistry) {
+	for name, fn := range map[string]any{
+		step.LoadThread: a.LoadThread,
+		step.StartRun:   a.StartRun,
+		step.CallModel:  a.CallModel,
+		step.CallTool:   a.CallTool,
+		step.Commit:     a.Commit,
+	} {
+		r.RegisterActivityWithOptions(fn, activity.RegisterOptions{Name: name})
+	}
+}
+
+// plan reads a plan by its hash.
+func (a *Activities) plan(ctx context.Context, hash string) (*agent.Plan, error) {
+	if p, ok := a.plans.Get(hash); ok {
+		return p, nil
+	}
+	data, err := a.o.Store.GetPlan(ctx, hash)
+	if err != nil {
+		return nil, err
+	}
+	p, err := agent.DecodePlan(data)
+	if err != nil {
+		return nil, err
+	}
+	a.plans.Add(hash, p)
+	return p, nil
+}

@@ -1,0 +1,73 @@
+package activities
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"deerflow/config"
+	"deerflow/internal/agent"
+	"deerflow/internal/model"
+)
+
+// storedModel is the part of a plan that says which model answers and how. It
+// holds no secret: keys are read from the configuration in force.
+type storedModel struct {
+	Use    string       `json:"use"`
+	Config model.Config `json:"config"`
+}
+
+// modelOf turns a configured model into what a plan stores.
+func modelOf(m config.Model) storedModel {
+	p := m.Provider
+	return storedModel{Use: m.Use, Config: model.Config{
+		Name: m.Name, Model: m.Model, BaseURL: m.BaseURL,
+		Temperature: m.Temperature, TopP: m.TopP, MaxTokens: m.MaxTokens, ContextWindow: m.ContextWindow,
+		Timeout: m.Timeout, ChunkTimeout: m.StreamChunkTimeout,
+		Thinking: m.SupportsThinking, Effort: m.SupportsReasoningEffort,
+		WhenThinkingEnabled: m.ThinkingBody(true), WhenThinkingDisabled: m.ThinkingBody(false), Extra: m.Extra,
+		Flags: model.Flags{
+			ReasoningContent: p.ReasoningContent, ToolOnlyContent: p.ToolOnlyContent,
+			StreamOptions: &p.StreamOptions, Streaming: &p.Streaming,
+			ParallelToolCalls: p.ParallelToolCalls, MaxTokensField: p.MaxTokensField,
+		},
+	}}
+}
+
+// chatter gives the client of a plan's model. Clients are shared by all runs
+// with the same configuration, since they remember what their endpoint refused.
+func (a *Activities) chatter(plan *agent.Plan) (model.Chatter, error) {
+	current, known := a.o.Config().Model(plan.Summary.Model)
+	if !known {
+		return nil, fmt.Errorf("model %q is not in the configuration any more: put it back, or start a new run with another model", plan.Summary.Model)
+	}
+	key := string(plan.Model) + "\x00" + current.APIKey.Reveal()
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if c, ok := a.chatters[key]; ok {
+		return c, nil
+	}
+	var m storedModel
+	if err := json.Unmarshal(plan.Model, &m); err != nil {
+		return nil, fmt.Errorf("read model %q of the plan: %w", plan.Summary.Model, err)
+	}
+	c, err := a.newChatter(m, current)
+	if err != nil {
+		return nil, fmt.Errorf("model %q: %w", plan.Summary.Model, err)
+	}
+	a.chatters[key] = c
+	return c, nil
+}
+
+func (a *Activities) newChatter(m storedModel, current config.Model) (model.Chatter, error) {
+	if m.Use == config.UseDemo {
+		return model.NewDemo(model.DemoOptions{Delay: a.o.DemoDelay}), nil
+	}
+	headers := make(map[string]string, len(current.Provider.ExtraHeaders))
+	for name, value := range current.Provider.ExtraHeaders {
+		headers[name] = value.Reveal()
+	}
+	return model.New(m.Config, model.Options{
+		APIKey: current.APIKey.Reveal(), Organization: current.Organization, Headers: headers,
+		Transport: a.o.Transport, Logger: a.o.Logger,
+	})
+}

@@ -1,0 +1,93 @@
+package activities
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"deerflow/internal/agent"
+	"deerflow/internal/step"
+	"deerflow/internal/store"
+	"deerflow/internal/thread"
+)
+
+// LoadThread reads the head of a thread that starts or continues: the newest
+// checkpoint and the digests of the messages in view.
+func (a *Activities) LoadThread(ctx context.Context, in step.LoadThreadInput) (step.LoadThreadResult, error) {
+	var out step.LoadThreadResult
+	var cursor *thread.Cursor
+	if in.Carried {
+		cursor = &in.Cursor
+	}
+	head, err := a.o.Store.LoadHead(ctx, in.Thread, cursor)
+	if err != nil {
+		return out, border(ctx, "load thread "+in.Thread, err)
+	}
+	var plan *agent.Plan
+	if c := head.Checkpoint; c != nil && !in.Carried {
+		out.Head = &step.Head{
+			ID: c.ID, Data: c.Data, Cursor: c.Cursor, NextPos: c.NextPos,
+			State: c.State, Status: c.Status, Interrupts: c.Interrupts,
+		}
+		if plan, err = a.planOfCheckpoint(ctx, c); err != nil {
+			return out, border(ctx, "load the plan of thread "+in.Thread, err)
+		}
+		if plan != nil {
+			out.Plan = &plan.Summary
+		}
+	}
+	if plan == nil {
+		plan = &agent.Plan{}
+	}
+	out.Ended = head.RecentRuns
+	for i := range head.Rows {
+		d, err := rowDigest(plan, &head.Rows[i])
+		if err != nil {
+			return out, fmt.Errorf("load thread %s: %w", in.Thread, err)
+		}
+		if i < len(head.Rows)-textsWanted {
+			d.Text = ""
+			for k := range d.Calls {
+				d.Calls[k].Args = nil
+			}
+		}
+		out.Digests = append(out.Digests, d)
+	}
+	return out, nil
+}
+
+// textsWanted is how many of the newest digests keep their text.
+const textsWanted = 20
+
+func (a *Activities) planOfCheckpoint(ctx context.Context, c *store.Checkpoint) (*agent.Plan, error) {
+	var header step.CheckpointHeader
+	if err := json.Unmarshal(c.Data, &header); err != nil {
+		return nil, fmt.Errorf("read checkpoint %s: %w", c.ID, err)
+	}
+	if header.PlanHash == "" {
+		return nil, nil
+	}
+	plan, err := a.plan(ctx, header.PlanHash)
+	if errors.Is(err, store.ErrNotFound) {
+		return nil, fmt.Errorf("plan %s is missing: %w", header.PlanHash, err)
+	}
+	return plan, err
+}
+
+// rowDigest is the digest that the step which made a row returned; of a row
+// that no step made, or that was revised since, it is made anew.
+func rowDigest(plan *agent.Plan, row *store.Row) (thread.Digest, error) {
+	if row.Rev == 0 && len(row.Digest) > 0 {
+		var kept struct {
+			Message *thread.Digest `json:"message"`
+		}
+		if err := json.Unmarshal(row.Digest, &kept); err != nil {
+			return thread.Digest{}, fmt.Errorf("read the digest of message %s: %w", row.ID, err)
+		}
+		if kept.Message != nil {
+			return *kept.Message, nil
+		}
+	}
+	return plan.DigestOf(&row.Message, row.Pos), nil
+}

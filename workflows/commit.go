@@ -1,0 +1,111 @@
+package workflows
+
+import (
+	"errors"
+	"hash/fnv"
+	"time"
+
+	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/workflow"
+
+	"deerflow/internal/step"
+	"deerflow/internal/thread"
+)
+
+// newCommit describes all that changed since the last commit.
+func (c *conversation) newCommit(ctx workflow.Context, ref step.Ref) (step.CommitInput, error) {
+	c.st.Commits++
+	now := workflow.Now(ctx)
+	data, err := c.st.checkpoint()
+	if err != nil {
+		return step.CommitInput{}, err
+	}
+	in := step.CommitInput{
+		Ref: ref, CheckpointID: thread.CheckpointID(now, c.st.Commits, salt(c.in.Thread)), Parent: c.st.Checkpoint,
+		At: now, Checkpoint: data, Cursor: c.st.Cursor.Clone(), NextPos: c.st.NextPos,
+		State: c.st.State.Clone(), Status: c.status(), Interrupts: c.st.Interrupts,
+		Next: c.next(), Update: c.update, Revisions: c.revisions,
+	}
+	c.st.Checkpoint = in.CheckpointID
+	c.update, c.revisions = thread.StateUpdate{}, nil
+	return in, nil
+}
+
+// next names what is due, in the API's words.
+func (c *conversation) next() []string {
+	switch l := c.st.Loop; {
+	case l == nil:
+		return nil
+	case l.Waiting:
+		return []string{"tools"}
+	default:
+		return []string{"model"}
+	}
+}
+
+// ride leaves the commit of the turn to the next activity.
+func (c *conversation) ride(ctx workflow.Context) error {
+	if err := c.remind(ctx); err != nil {
+		return err
+	}
+	c.st.Loop.Step++
+	in, err := c.newCommit(ctx, c.ref(c.st.Loop.Step))
+	if err != nil {
+		return err
+	}
+	c.st.Pending = &in
+	c.show(ctx)
+	return nil
+}
+
+// flush stores a commit that was to ride on an activity which never took it.
+func (c *conversation) flush(ctx workflow.Context) error {
+	if c.st.Pending == nil {
+		return nil
+	}
+	_, err := c.commit(ctx, *c.st.Pending)
+	c.st.Pending = nil
+	return err
+}
+
+// commit stores a turn on its own: at the end of a run and before a wait.
+func (c *conversation) commit(ctx workflow.Context, in step.CommitInput) (step.CommitResult, error) {
+	var out step.CommitResult
+	err := c.local(ctx, step.Commit, in, &out)
+	return out, err
+}
+
+// Pauses between the tries of a local activity when the database is away.
+const (
+	firstPause  = 500 * time.Millisecond
+	longestWait = 15 * time.Second
+)
+
+// local runs a local activity until the database answers. Each try is short, so
+// that a workflow task never hangs in it; the pauses are timers that one can
+// see, and that a stop or a new message is not held up by.
+func (c *conversation) local(ctx workflow.Context, name string, in, out any) error {
+	pause := firstPause
+	for {
+		err := workflow.ExecuteLocalActivity(localOptions(ctx), name, in).Get(ctx, out)
+		var app *temporal.ApplicationError
+		if err == nil || errors.As(err, &app) && app.NonRetryable() || ctx.Err() != nil {
+			c.notice = ""
+			return err
+		}
+		workflow.GetLogger(ctx).Warn("The database does not answer; trying again", "step", name, "pause", pause, "error", err)
+		c.notice = "The product's database does not answer; trying again. Nothing is lost."
+		c.show(ctx)
+		timer := workflow.NewTimerWithOptions(ctx, pause, workflow.TimerOptions{Summary: "the database does not answer; " + name + " is tried again"})
+		if err := timer.Get(ctx, nil); err != nil {
+			return err
+		}
+		pause = min(2*pause, longestWait)
+	}
+}
+
+func salt(threadID string) uint64 {
+	h := fnv.New64a()
+	_, _ = h.Write([]byte(threadID))
+	return h.Sum64()
+}

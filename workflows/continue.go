@@ -1,0 +1,56 @@
+package workflows
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"go.temporal.io/sdk/workflow"
+)
+
+// grown reports whether the history of this workflow run has become long enough
+// to continue as new. What it began with does not count: a large carried state
+// would make it spin.
+func (c *conversation) grown(ctx workflow.Context) bool {
+	info := workflow.GetInfo(ctx)
+	s := c.in.Settings
+	return info.GetContinueAsNewSuggested() ||
+		s.ContinueEvents > 0 && info.GetCurrentHistoryLength()-c.baseLen >= s.ContinueEvents ||
+		s.ContinueBytes > 0 && info.GetCurrentHistorySize()-c.baseSize >= s.ContinueBytes
+}
+
+// continueAsNew starts the workflow's next run with a short history. It is
+// called between turns only, so no activity is live; handlers and signals are
+// drained first, since what they brought would be lost.
+func (c *conversation) continueAsNew(ctx workflow.Context) error {
+	if err := workflow.Await(ctx, func() bool { return workflow.AllHandlersFinished(ctx) }); err != nil {
+		return err
+	}
+	c.drain(ctx)
+	if c.chain != nil {
+		if err := c.remind(ctx); err != nil {
+			return err
+		}
+	}
+	// A stop, a dropped run or a closed question that came in at the last moment
+	// is carried.
+	c.st.Late = &late{Cancel: c.cancel, Dropped: c.dropped, Close: c.closeAsked}
+	c.st.Update, c.st.Revisions = c.update, c.revisions
+	c.st.Version = stateVersion
+	carried, err := json.Marshal(c.st)
+	if err != nil {
+		return fmt.Errorf("encode the carried state: %w", err)
+	}
+	next := c.in
+	next.Carried = carried
+	return workflow.NewContinueAsNewError(ctx, Thread, next)
+}
+
+// resume takes up what was asked for while the workflow continued as new.
+func (c *conversation) resume() {
+	if l := c.st.Late; l != nil {
+		c.cancel, c.closeAsked = l.Cancel, l.Close
+		c.dropped = append(l.Dropped, c.dropped...)
+	}
+	c.update, c.revisions = c.st.Update, c.st.Revisions
+	c.st.Late = nil
+}

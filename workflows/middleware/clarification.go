@@ -1,0 +1,33 @@
+package middleware
+
+import (
+	"go.temporal.io/sdk/workflow"
+
+	"deerflow/internal/step"
+)
+
+// ToolAskClarification is the tool whose call makes the loop wait for a person.
+const ToolAskClarification = "ask_clarification"
+
+const proceedAlone = "Nobody can answer questions in this run. Decide by your best judgement, say what you assumed, and go on."
+
+// Clarification lets a question stop the loop: the question is stored as the
+// tool's result, with its card, and the loop stands still until an answer
+// comes. It is the last of the chain, so that everything else has had its say.
+type Clarification struct{ Base }
+
+// Name is Clarification.
+func (*Clarification) Name() string { return NameClarification }
+
+// AroundTool marks the reply of a question as one to wait with.
+func (*Clarification) AroundTool(ctx workflow.Context, run *Run, call *ToolCall, next ToolHandler) (ToolReply, error) {
+	if call.Name != ToolAskClarification {
+		return next(ctx, call, nil)
+	}
+	if run.Options.DisableClarification || run.Plan.Clarification.Disabled {
+		return next(ctx, call, &step.Reply{Text: proceedAlone})
+	}
+	reply, err := next(ctx, call, nil)
+	reply.Wait = err == nil && reply.Interrupt != nil
+	return reply, err
+}

@@ -1,0 +1,68 @@
+package middleware
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/workflow"
+
+	"deerflow/internal/agent"
+	"deerflow/internal/step"
+)
+
+// ToolErrorHandling makes every failure around a tool a result for the model: a
+// call of a tool that does not exist, a call that cannot be run, a worker that
+// was lost (B10). A cancel passes through.
+type ToolErrorHandling struct{ Base }
+
+// Name is ToolErrorHandling.
+func (*ToolErrorHandling) Name() string { return NameToolError }
+
+// AroundTool answers calls that cannot be run, and failures.
+func (*ToolErrorHandling) AroundTool(ctx workflow.Context, run *Run, call *ToolCall, next ToolHandler) (ToolReply, error) {
+	if call.Invalid != "" {
+		return next(ctx, call, &step.Reply{Error: true, Text: "Error: " + call.Invalid})
+	}
+	if !call.Known {
+		return next(ctx, call, &step.Reply{Error: true, Text: unknownTool(call.Name, run.Plan)})
+	}
+	reply, err := next(ctx, call, nil)
+	if err == nil {
+		return reply, nil
+	}
+	var cancelled *temporal.CanceledError
+	if errors.As(err, &cancelled) || ctx.Err() != nil {
+		return reply, err
+	}
+	workflow.GetLogger(ctx).Warn("A tool activity failed; the model is told", "tool", call.Name, "error", err)
+	return next(ctx, call, &step.Reply{Error: true, Text: lostTool(call, err)})
+}
+
+func unknownTool(name string, plan *agent.Summary) string {
+	names := make([]string, 0, len(plan.Tools))
+	for _, t := range plan.Tools {
+		names = append(names, t.Name)
+	}
+	return fmt.Sprintf("Error: %q is not a tool. Use one of: %s.", name, strings.Join(names, ", "))
+}
+
+func lostTool(call *ToolCall, err error) string {
+	if call.Tool.Class == agent.ClassUnsafe {
+		return fmt.Sprintf("Error: the worker was lost while %s ran (%s). It may have run, in full or in part: check before you repeat it.", call.Name, brief(err))
+	}
+	return fmt.Sprintf("Error: tool %s failed (%s). Go on with what you know, or choose another tool.", call.Name, brief(err))
+}
+
+func brief(err error) string {
+	var app *temporal.ApplicationError
+	if errors.As(err, &app) {
+		return app.Message()
+	}
+	var timeout *temporal.TimeoutError
+	if errors.As(err, &timeout) {
+		return "it did not end in time"
+	}
+	return "its worker did not answer"
+}

@@ -1,0 +1,80 @@
+package workflows
+
+import (
+	"fmt"
+	"time"
+
+	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/workflow"
+
+	"deerflow/internal/agent"
+	"deerflow/internal/step"
+	"deerflow/internal/thread"
+	"deerflow/workflows/middleware"
+)
+
+// heartbeat is how long a lost worker goes unnoticed: part of the promise that a
+// run goes on within 3 s of a kill.
+const heartbeat = 4 * time.Second
+
+// summaryBytes is what Temporal allows for an activity's summary, with room.
+const summaryBytes = 180
+
+// startRunOptions: pure reads and idempotent writes; outages up to ten minutes.
+func startRunOptions(ctx workflow.Context) workflow.Context {
+	return workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
+		StartToCloseTimeout: 30 * time.Second,
+		HeartbeatTimeout:    heartbeat,
+		Summary:             "start the run",
+		RetryPolicy: &temporal.RetryPolicy{
+			InitialInterval: 200 * time.Millisecond, BackoffCoefficient: 2, MaximumInterval: 15 * time.Second, MaximumAttempts: 45,
+		},
+	})
+}
+
+// modelOptions: the one retry layer of a model call, bounded by count and time.
+func modelOptions(ctx workflow.Context, l *loop) workflow.Context {
+	p := l.Plan.ModelCall
+	return workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
+		StartToCloseTimeout: p.Timeout,
+		HeartbeatTimeout:    heartbeat,
+		Summary:             thread.Prefix(fmt.Sprintf("model %s · turn %d", l.Plan.Model, l.Turn), summaryBytes),
+		RetryPolicy: &temporal.RetryPolicy{
+			InitialInterval: p.BaseDelay, BackoffCoefficient: 2, MaximumInterval: p.MaxDelay, MaximumAttempts: int32(min(p.MaxAttempts, 1000)),
+		},
+	})
+}
+
+// toolOptions: every class has three attempts, for what differs is what a second
+// one does. A read runs again; a write finds its own effect; an unsafe tool that
+// was started once only reports that it may have run.
+func toolOptions(ctx workflow.Context, call *middleware.ToolCall, reply *step.Reply) workflow.Context {
+	timeout := call.Tool.Timeout
+	if timeout <= 0 || reply != nil {
+		timeout = time.Minute
+	}
+	return workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
+		StartToCloseTimeout: timeout + 15*time.Second,
+		HeartbeatTimeout:    heartbeat,
+		Summary:             toolSummary(call),
+		RetryPolicy: &temporal.RetryPolicy{
+			InitialInterval: 200 * time.Millisecond, BackoffCoefficient: 2, MaximumInterval: 5 * time.Second, MaximumAttempts: 3,
+		},
+	})
+}
+
+// toolSummary is one line for the Web UI: the tool and what it works on.
+func toolSummary(call *middleware.ToolCall) string {
+	if text := agent.Salient(call.Args); text != "" {
+		return thread.Prefix(call.Name+": "+text, summaryBytes)
+	}
+	return thread.Prefix(call.Name, summaryBytes)
+}
+
+// localOptions: a try of a local activity takes a second at most.
+func localOptions(ctx workflow.Context) workflow.Context {
+	return workflow.WithLocalActivityOptions(ctx, workflow.LocalActivityOptions{
+		StartToCloseTimeout: time.Second,
+		RetryPolicy:         &temporal.RetryPolicy{InitialInterval: 50 * time.Millisecond, BackoffCoefficient: 1, MaximumAttempts: 1},
+	})
+}

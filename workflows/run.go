@@ -1,0 +1,289 @@
+package workflows
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/workflow"
+
+	"deerflow/internal/step"
+	"deerflow/internal/thread"
+	"deerflow/workflows/middleware"
+)
+
+// outcome is how the work on an API run ended.
+type outcome struct {
+	renew      bool // between two turns: continue as new, then go on
+	interrupts []thread.Interrupt
+	fallback   *step.Seal // the message that stands in for a failed model call
+	err        error      // the run failed
+	cancelled  bool
+}
+
+// work runs the loop until the API run ends: with an answer, a question, an
+// error or a stop. It reports true when the workflow has to continue as new in
+// the middle. Its own error ends the workflow.
+func (c *conversation) work(ctx workflow.Context) (renew bool, err error) {
+	turnCtx, cancelTurn := workflow.WithCancel(ctx)
+	defer cancelTurn()
+	c.cancelTurn = cancelTurn
+	if c.cancel != nil {
+		cancelTurn() // asked for between two runs of this workflow
+	}
+	out := c.attempt(ctx, turnCtx)
+	c.cancelTurn = nil
+	if out.renew {
+		return true, nil
+	}
+	if gone(out.err) {
+		return false, out.err
+	}
+	return false, c.finish(ctx, out)
+}
+
+// attempt starts the API run, unless that happened before a continue-as-new,
+// and takes turns.
+func (c *conversation) attempt(ctx, turnCtx workflow.Context) outcome {
+	l := c.st.Loop
+	fresh := !l.Started
+	if fresh {
+		// Not under the turn's context: a run that is stopped at once has its
+		// messages in the transcript all the same.
+		if err := c.start(ctx); err != nil {
+			return outcome{err: err}
+		}
+	}
+	chain, err := middleware.Lead(ctx, &l.Plan)
+	if err == nil {
+		err = chain.Restore(ctx, l.Memory)
+	}
+	if err != nil {
+		return outcome{err: err}
+	}
+	c.chain = chain
+	c.show(ctx)
+	if len(c.st.Interrupts) > 0 {
+		return outcome{interrupts: c.st.Interrupts} // only some were answered
+	}
+	if fresh {
+		if err := chain.BeforeRun(ctx, c.view(), c.takeUpdate); err != nil {
+			return outcome{err: err}
+		}
+	}
+	out := c.turns(turnCtx)
+	var cancelled *temporal.CanceledError
+	if c.cancel != nil && (turnCtx.Err() != nil || errors.As(out.err, &cancelled)) {
+		out.cancelled = true
+	}
+	return out
+}
+
+// start resolves the plan and takes the run's messages into view.
+func (c *conversation) start(ctx workflow.Context) error {
+	l := c.st.Loop
+	in := step.StartRunInput{Ref: c.ref(0), Pos: c.st.NextPos, Options: l.Options, KeepPlan: l.PlanHash}
+	if l.Next != nil {
+		in.Message = l.Next.Message
+	}
+	in.Answers = c.answered()
+	var out step.StartRunResult
+	if err := workflow.ExecuteActivity(startRunOptions(ctx), step.StartRun, in).Get(ctx, &out); err != nil {
+		return err
+	}
+	l.PlanHash, l.Plan, l.Started, l.Next = out.PlanHash, out.Plan, true, nil
+	for _, d := range out.Messages {
+		c.st.NextPos = max(c.st.NextPos, d.Pos+1)
+		c.take(d)
+	}
+	c.closeQuestions(in.Answers)
+	return c.apply(out.State)
+}
+
+// answered lists the open questions that the run which starts now answers.
+func (c *conversation) answered() []string {
+	if next := c.st.Loop.Next; next != nil && len(next.Answers) > 0 {
+		return next.Answers
+	}
+	ids := make([]string, 0, len(c.st.Interrupts))
+	for _, i := range c.st.Interrupts {
+		ids = append(ids, i.ID)
+	}
+	return ids
+}
+
+func (c *conversation) closeQuestions(ids []string) {
+	var open []thread.Interrupt
+	for _, i := range c.st.Interrupts {
+		answered := false
+		for _, id := range ids {
+			answered = answered || id == i.ID
+		}
+		if !answered {
+			open = append(open, i)
+		}
+	}
+	c.st.Interrupts = open
+}
+
+// finish stores how the run ended, in one commit.
+func (c *conversation) finish(ctx workflow.Context, out outcome) error {
+	l := c.st.Loop
+	if c.chain != nil {
+		if err := c.chain.AfterRun(ctx, c.view(), c.takeUpdate); err != nil && out.err == nil {
+			out.err = err
+		}
+	}
+	rollback := out.cancelled && c.cancel.Action == thread.CancelRollback
+	end := thread.End{RunID: l.RunID, Status: thread.RunSuccess, StopReason: l.StopReason, Usage: l.Usage, ModelCalls: l.ModelCalls}
+	switch {
+	case rollback:
+		end.Status, end.StopReason, end.Error = thread.RunError, thread.StopCancelled, "Rolled back by user"
+	case out.cancelled:
+		end.Status, end.StopReason = thread.RunInterrupted, thread.StopCancelled
+	case out.err != nil:
+		end.Status, end.Error = thread.RunError, reason(out.err)
+		workflow.GetLogger(ctx).Error("The run failed", "run", l.RunID, "error", out.err)
+	case out.fallback != nil:
+		end.Status = thread.RunError
+		end.Error, _ = out.fallback.Fallback.AdditionalKwargs[thread.KeyErrorDetail].(string)
+	}
+	seals := c.seals(out)
+	if len(seals) > 0 && out.cancelled {
+		// The cancel has to leave with a workflow task of its own, before a
+		// database that may be slow is waited for.
+		if err := workflow.Sleep(ctx, time.Millisecond); err != nil {
+			return err
+		}
+	}
+	if err := c.flush(ctx); err != nil {
+		return err
+	}
+	if rollback {
+		c.rollBack()
+	}
+	c.st.Failed = end.Status == thread.RunError && !rollback
+	l.Step++
+	ref := c.ref(l.Step)
+	if len(out.interrupts) > 0 && !out.cancelled && out.err == nil {
+		l.Waiting = true
+		c.st.Interrupts = out.interrupts
+		if err := c.remind(ctx); err != nil {
+			return err
+		}
+	} else {
+		c.st.Loop, c.st.Interrupts = nil, nil
+	}
+	c.cancel = nil // a stop that comes from here on finds nothing to stop
+	in, err := c.newCommit(ctx, ref)
+	if err != nil {
+		return err
+	}
+	in.Seals, in.Ends = seals, []thread.End{end}
+	result, err := c.commit(ctx, in)
+	if err != nil {
+		return err
+	}
+	if !rollback {
+		for _, d := range result.Messages {
+			c.take(d)
+		}
+	}
+	c.chain = nil
+	return nil
+}
+
+// seals closes what activities may still be writing.
+func (c *conversation) seals(out outcome) []step.Seal {
+	var seals []step.Seal
+	if out.fallback != nil {
+		seals = append(seals, *out.fallback)
+	}
+	for _, f := range c.flights {
+		seals = append(seals, step.Seal{MessageID: f.id, Pos: f.pos, Stream: f.stream, Fallback: f.fallback})
+	}
+	c.flights = nil
+	for _, s := range seals {
+		c.st.Cursor.Extend(s.Pos)
+	}
+	return seals
+}
+
+// rollBack returns to the state from before the run: the cursor moves, the log
+// keeps what was.
+func (c *conversation) rollBack() {
+	b := c.st.Loop.Before
+	c.st.Cursor, c.st.State = b.Cursor, b.State
+	c.revisions, c.update = nil, thread.StateUpdate{}
+	var kept []thread.Digest
+	for _, d := range c.digests {
+		if c.st.Cursor.Contains(d.Pos) {
+			kept = append(kept, d)
+		}
+	}
+	c.digests = kept
+}
+
+// remind keeps the middlewares' counters over a wait.
+func (c *conversation) remind(ctx workflow.Context) error {
+	if c.chain == nil {
+		return nil
+	}
+	memory, err := c.chain.Save(ctx)
+	if err != nil {
+		return err
+	}
+	c.st.Loop.Memory = memory
+	return nil
+}
+
+// view is what hooks may look at.
+func (c *conversation) view() *middleware.Run {
+	l := c.st.Loop
+	return &middleware.Run{
+		ThreadID: c.in.Thread, RunID: l.RunID, Plan: &l.Plan, Options: l.Options,
+		Turn: l.Turn, Messages: c.digests, State: c.st.State,
+	}
+}
+
+// takeUpdate is how the loop takes what a hook wants stored.
+func (c *conversation) takeUpdate(_ workflow.Context, u middleware.Update) error {
+	if err := c.apply(u.State); err != nil {
+		return err
+	}
+	for _, r := range u.Revisions {
+		c.revisions = append(c.revisions, r)
+		for i := range c.digests {
+			if c.digests[i].ID == r.MessageID && r.StripCalls {
+				c.digests[i].Calls = nil
+			}
+		}
+	}
+	if u.StopReason != "" && c.st.Loop.StopReason == "" {
+		c.st.Loop.StopReason = u.StopReason
+	}
+	if u.Error != "" {
+		return errors.New(u.Error)
+	}
+	return nil
+}
+
+// gone tells that the thread was deleted under a run.
+func gone(err error) bool {
+	var app *temporal.ApplicationError
+	return errors.As(err, &app) && app.Type() == step.ErrThreadGone
+}
+
+// reason is what a person should read of an error.
+func reason(err error) string {
+	var app *temporal.ApplicationError
+	if errors.As(err, &app) {
+		return app.Message()
+	}
+	var timeout *temporal.TimeoutError
+	if errors.As(err, &timeout) {
+		return fmt.Sprintf("a step did not end in time (%s)", timeout.TimeoutType())
+	}
+	return err.Error()
+}

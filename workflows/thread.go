@@ -1,0 +1,299 @@
+package workflows
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/workflow"
+
+	"deerflow/internal/step"
+	"deerflow/internal/thread"
+	"deerflow/workflows/middleware"
+)
+
+// Thread is the workflow that is a thread: it waits for runs, works on one at a
+// time, and stands still with a question for as long as it takes.
+func Thread(ctx workflow.Context, in step.ThreadInput) error {
+	c := newConversation(ctx, in)
+	// Handlers come first: the update that started the workflow waits for them.
+	if err := c.register(ctx); err != nil {
+		return err
+	}
+	if err := c.load(ctx); err != nil {
+		c.loadErr, c.loaded = err, true
+		// Whoever waits is told before the workflow ends.
+		_ = workflow.Await(ctx, func() bool { return workflow.AllHandlersFinished(ctx) })
+		return err
+	}
+	c.loaded = true
+	return c.serve(ctx)
+}
+
+// conversation is the thread workflow at work. Only st outlives it.
+type conversation struct {
+	in       step.ThreadInput
+	st       threadState
+	digests  []thread.Digest // of the messages in view
+	loaded   bool
+	loadErr  error
+	baseLen  int // events and bytes of history when this workflow run began
+	baseSize int
+
+	chain      *middleware.Chain
+	cancelTurn workflow.CancelFunc // of the run that is being worked on
+	cancel     *step.CancelRun     // asked for, not done yet
+	dropped    []queuedRun         // taken out of the queue, their rows still pending
+	closeAsked bool                // the open question is to be closed as cancelled
+
+	flights   []flight           // messages that activities may be writing
+	revisions []thread.Revision  // since the last commit
+	update    thread.StateUpdate // since the last commit
+	notice    string             // for people: what is being waited for
+}
+
+// flight is a message whose activity has been started and has not returned.
+type flight struct {
+	id       string
+	pos      int64
+	stream   bool
+	fallback thread.Message
+}
+
+func newConversation(ctx workflow.Context, in step.ThreadInput) *conversation {
+	info := workflow.GetInfo(ctx)
+	return &conversation{in: in, baseLen: info.GetCurrentHistoryLength(), baseSize: info.GetCurrentHistorySize()}
+}
+
+// load takes the state from the run before, or from the thread's checkpoint,
+// and the digests of the messages in view.
+func (c *conversation) load(ctx workflow.Context) error {
+	input := step.LoadThreadInput{Thread: c.in.Thread}
+	if c.in.Carried != nil {
+		// What came in by a handler meanwhile stays.
+		fresh := c.st
+		if err := json.Unmarshal(c.in.Carried, &c.st); err != nil {
+			return temporal.NewNonRetryableApplicationError("the carried state cannot be read: "+err.Error(), step.ErrInvalid, err)
+		}
+		c.st.Queue = append(c.st.Queue, fresh.Queue...)
+		c.resume()
+		input.Carried, input.Cursor = true, c.st.Cursor
+	}
+	var out step.LoadThreadResult
+	if err := c.local(ctx, step.LoadThread, input, &out); err != nil {
+		return err
+	}
+	c.digests = out.Digests
+	for _, d := range c.digests {
+		if c.st.Question == "" && d.Role == thread.RoleHuman {
+			c.st.Question = d.Text
+		}
+	}
+	if c.in.Carried != nil {
+		return nil
+	}
+	c.st.Taken = append(c.st.Taken, out.Ended...)
+	if out.Head != nil {
+		if err := c.st.restore(out.Head, out.Plan); err != nil {
+			return temporal.NewNonRetryableApplicationError(err.Error(), step.ErrInvalid, err)
+		}
+		if l := c.st.Loop; l != nil && !l.Waiting {
+			c.st.Taken = append(c.st.Taken, l.RunID)
+		}
+	}
+	return nil
+}
+
+// serve works until the thread has been idle for long enough.
+func (c *conversation) serve(ctx workflow.Context) error {
+	for {
+		if l := c.st.Loop; l == nil || l.Waiting {
+			idle, err := c.rest(ctx)
+			if err != nil || idle {
+				return err
+			}
+			if len(c.dropped) > 0 || c.closeAsked {
+				if err := c.tidy(ctx); err != nil {
+					return err
+				}
+				continue
+			}
+			c.begin()
+		}
+		renew, err := c.work(ctx)
+		if err != nil {
+			return err
+		}
+		if renew || c.grown(ctx) {
+			return c.continueAsNew(ctx)
+		}
+	}
+}
+
+// rest waits for something to do. It reports true when the thread has been idle
+// for so long that its workflow may complete; the next message starts it again.
+func (c *conversation) rest(ctx workflow.Context) (idle bool, err error) {
+	c.show(ctx)
+	due := func() bool { return len(c.st.Queue) > 0 || len(c.dropped) > 0 || c.closeAsked }
+	waiting := c.st.Loop != nil
+	timeout := c.in.Settings.IdleTimeout
+	if waiting {
+		timeout = c.st.Loop.Plan.Clarification.Timeout
+	}
+	if timeout <= 0 {
+		return false, workflow.Await(ctx, due)
+	}
+	summary := "idle: the workflow completes, the next message starts it again"
+	if waiting {
+		summary = "the time to answer the question"
+	}
+	ok, err := workflow.AwaitWithOptions(ctx, workflow.AwaitOptions{
+		Timeout: timeout, TimerOptions: workflow.TimerOptions{Summary: summary},
+	}, due)
+	if err != nil || ok {
+		return false, err
+	}
+	if waiting {
+		c.unanswered(ctx)
+		return false, nil
+	}
+	if err := workflow.Await(ctx, func() bool { return workflow.AllHandlersFinished(ctx) }); err != nil {
+		return false, err
+	}
+	c.drain(ctx)
+	return !due(), nil
+}
+
+// unanswered does what the config says about a question that nobody answered.
+func (c *conversation) unanswered(ctx workflow.Context) {
+	if c.st.Loop.Plan.Clarification.OnTimeout != "proceed" {
+		c.closeAsked = true
+		return
+	}
+	c.enqueueOwn(ctx, nil, "Nobody answered in time. Decide by your best judgement, say what you assumed, and go on.")
+}
+
+// begin takes the next run of the queue: a new loop, or the answer that an open
+// question has waited for.
+func (c *conversation) begin() {
+	next := c.st.Queue[0]
+	c.st.Queue = c.st.Queue[1:]
+	b := before{Cursor: c.st.Cursor.Clone(), State: c.st.State.Clone()}
+	if l := c.st.Loop; l != nil {
+		l.RunID, l.Step, l.Started, l.Waiting = next.RunID, 0, false, false
+		l.Usage, l.ModelCalls, l.StopReason = thread.Usage{}, 0, ""
+		l.Before, l.Next = b, &next
+		l.Options.DisableClarification = next.Options.DisableClarification
+		return
+	}
+	c.st.Loop = &loop{Version: loopVersion, RunID: next.RunID, Options: next.Options, Before: b, Next: &next}
+}
+
+// tidy ends runs that were cancelled in the queue, and closes a question that
+// was cancelled.
+func (c *conversation) tidy(ctx workflow.Context) error {
+	for len(c.dropped) > 0 {
+		r := c.dropped[0]
+		c.dropped = c.dropped[1:]
+		in, err := c.newCommit(ctx, step.Ref{Thread: c.in.Thread, User: c.in.User, Run: r.RunID, Step: 1})
+		if err != nil {
+			return err
+		}
+		in.Ends = []thread.End{{RunID: r.RunID, Status: thread.RunInterrupted, StopReason: thread.StopCancelled}}
+		if _, err := c.commit(ctx, in); err != nil {
+			return err
+		}
+	}
+	if !c.closeAsked {
+		return nil
+	}
+	c.closeAsked = false
+	l := c.st.Loop
+	if l == nil {
+		return nil
+	}
+	l.Step++
+	ref := c.ref(l.Step)
+	c.st.Interrupts, c.st.Loop = nil, nil
+	in, err := c.newCommit(ctx, ref)
+	if err != nil {
+		return err
+	}
+	_, err = c.commit(ctx, in)
+	return err
+}
+
+func (c *conversation) ref(n int) step.Ref {
+	return step.Ref{Thread: c.in.Thread, User: c.in.User, Run: c.st.Loop.RunID, Step: n}
+}
+
+// status is the thread's, as it is now.
+func (c *conversation) status() thread.Status {
+	switch {
+	case c.st.Loop != nil && !c.st.Loop.Waiting, len(c.st.Queue) > 0:
+		return thread.StatusBusy
+	case len(c.st.Interrupts) > 0:
+		return thread.StatusInterrupted
+	case c.st.Failed:
+		return thread.StatusError
+	}
+	return thread.StatusIdle
+}
+
+// position gives out the next position of the transcript.
+func (c *conversation) position() int64 {
+	pos := c.st.NextPos
+	c.st.NextPos++
+	return pos
+}
+
+// take puts a message into view.
+func (c *conversation) take(d thread.Digest) {
+	if c.st.Question == "" && d.Role == thread.RoleHuman {
+		c.st.Question = d.Text
+	}
+	c.st.Cursor.Extend(d.Pos)
+	at := len(c.digests)
+	for at > 0 && c.digests[at-1].Pos > d.Pos {
+		at-- // a call that was stopped stands before one that ended
+	}
+	c.digests = slices.Insert(c.digests, at, d)
+	trimTexts(c.digests)
+}
+
+// textsKept is how many of the newest digests keep their text.
+const textsKept = 20
+
+func trimTexts(digests []thread.Digest) {
+	if old := len(digests) - textsKept - 1; old >= 0 {
+		digests[old].Text = ""
+		for i := range digests[old].Calls {
+			digests[old].Calls[i].Args = nil
+		}
+	}
+}
+
+// apply merges a change of the state, here and for the next commit.
+func (c *conversation) apply(u thread.StateUpdate) error {
+	if err := c.st.State.Apply(u); err != nil {
+		return err
+	}
+	if u.Title != nil {
+		c.update.Title = u.Title
+	}
+	if u.Sandbox != nil {
+		c.update.Sandbox = u.Sandbox
+	}
+	if u.ThreadData != nil {
+		c.update.ThreadData = u.ThreadData
+	}
+	c.update.Artifacts = append(c.update.Artifacts, u.Artifacts...)
+	return nil
+}
+
+// makeRunID names a run that the workflow itself makes.
+func (c *conversation) makeRunID(ctx workflow.Context) string {
+	c.st.Made++
+	return deriveUUID(fmt.Sprintf("%s/%s/%d", c.in.Thread, workflow.GetInfo(ctx).WorkflowExecution.RunID, c.st.Made))
+}

@@ -1,0 +1,558 @@
+package workflows
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/workflow"
+
+	"deerflow/internal/step"
+	"deerflow/internal/thread"
+)
+
+func TestAQuestionGetsAnAnswer(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.model = func(context.Context, step.CallModelInput) (step.CallModelResult, error) { return says("42") }
+	out := w.submit(0, step.SubmitRun{RunID: "r1"}, "what is it?")
+	w.run()
+	require.NoError(t, w.env.GetWorkflowError(), "an idle thread completes")
+	require.NoError(t, out.err)
+	require.Len(t, w.calls, 1)
+	require.Equal(t, []thread.Segment{{From: 0, To: 1}}, w.calls[0].Cursor.Segments)
+	last := w.last()
+	require.Equal(t, thread.StatusIdle, last.Status)
+	require.Equal(t, []thread.Segment{{From: 0, To: 2}}, last.Cursor.Segments)
+	require.Equal(t, []thread.End{{RunID: "r1", Status: thread.RunSuccess, Usage: thread.Usage{TotalTokens: 10}, ModelCalls: 1}}, last.Ends)
+	require.Len(t, w.commits, 1, "a turn with nothing to do costs one commit, at the end")
+}
+
+func TestToolsRunTogetherAndResultsStandInCallOrder(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.model = func(_ context.Context, in step.CallModelInput) (step.CallModelResult, error) {
+		if in.Turn == 1 {
+			return asks(call("a", "ls"), call("b", "ls"), call("c", "bash"))
+		}
+		return says("done")
+	}
+	w.tool = func(_ context.Context, in step.CallToolInput) (step.CallToolResult, error) {
+		return step.CallToolResult{State: thread.StateUpdate{Artifacts: []string{"/mnt/user-data/outputs/" + in.Call}}}, nil
+	}
+	w.submit(0, step.SubmitRun{RunID: "r1"}, "go")
+	w.run()
+	require.Len(t, w.tooled, 3)
+	require.Len(t, w.calls, 2)
+	require.Equal(t, []thread.Segment{{From: 0, To: 5}}, w.calls[1].Cursor.Segments, "question, call, three results")
+	require.NotNil(t, w.calls[1].Commit, "the turn's commit rides on the next model call")
+	require.Nil(t, w.calls[0].Commit)
+	require.Equal(t, []string{"/mnt/user-data/outputs/a", "/mnt/user-data/outputs/b", "/mnt/user-data/outputs/c"}, w.last().State.Artifacts)
+	require.Len(t, w.commits, 2)
+}
+
+func TestAQuestionStopsTheLoopAndTheAnswerGoesOnWithIt(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.model = func(_ context.Context, in step.CallModelInput) (step.CallModelResult, error) {
+		if in.Turn == 1 {
+			return asks(call("q", "ask_clarification"), call("b", "ls"))
+		}
+		return says("done")
+	}
+	w.tool = func(_ context.Context, in step.CallToolInput) (step.CallToolResult, error) {
+		if in.Name == "ask_clarification" {
+			return question(in.Call)
+		}
+		return step.CallToolResult{}, nil
+	}
+	w.submit(0, step.SubmitRun{RunID: "r1"}, "go")
+	w.env.RegisterDelayedCallback(func() {
+		c := w.last()
+		require.Equal(t, thread.StatusInterrupted, c.Status)
+		require.Len(t, c.Interrupts, 1)
+		require.Equal(t, thread.RunSuccess, c.Ends[0].Status, "the API run ends while the loop waits")
+		require.Len(t, w.tooled, 2, "sibling calls finish first")
+	}, time.Hour)
+	w.submit(24*21*time.Hour, step.SubmitRun{RunID: "r2"}, "the second")
+	w.run()
+	require.Len(t, w.calls, 2)
+	require.Equal(t, 2, w.calls[1].Turn, "the turn counter carries on")
+	require.Equal(t, "r2", w.calls[1].Run)
+	require.Equal(t, []string{"clarification:q"}, w.started[1].Answers)
+	require.Equal(t, "plan", w.started[1].KeepPlan)
+	require.Equal(t, thread.StatusIdle, w.last().Status)
+	require.Empty(t, w.last().Interrupts)
+}
+
+func TestTwoQuestionsAreTwoInterrupts(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.model = func(_ context.Context, in step.CallModelInput) (step.CallModelResult, error) {
+		if in.Turn == 1 {
+			return asks(call("q1", "ask_clarification"), call("q2", "ask_clarification"))
+		}
+		return says("done")
+	}
+	w.tool = func(_ context.Context, in step.CallToolInput) (step.CallToolResult, error) { return question(in.Call) }
+	w.submit(0, step.SubmitRun{RunID: "r1"}, "go")
+	w.submit(time.Hour, step.SubmitRun{RunID: "r2", Answers: []string{"clarification:q2"}}, "second first")
+	w.env.RegisterDelayedCallback(func() {
+		require.Len(t, w.last().Interrupts, 1)
+		require.Equal(t, "clarification:q1", w.last().Interrupts[0].ID)
+		require.Len(t, w.calls, 1, "no model call while a question is open")
+	}, 2*time.Hour)
+	late := w.submit(3*time.Hour, step.SubmitRun{RunID: "r3", Answers: []string{"clarification:q2"}}, "again")
+	w.submit(4*time.Hour, step.SubmitRun{RunID: "r4", Answers: []string{"clarification:q1"}}, "first")
+	w.run()
+	require.Error(t, late.err, "a question is answered once")
+	require.Len(t, w.calls, 2)
+	require.Equal(t, thread.StatusIdle, w.last().Status)
+}
+
+func TestAnswersComeByUpdateAndBySignal(t *testing.T) {
+	t.Parallel()
+	for _, how := range []string{"update", "signal"} {
+		t.Run(how, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			w.model = func(_ context.Context, in step.CallModelInput) (step.CallModelResult, error) {
+				if in.Turn == 1 {
+					return asks(call("q", "ask_clarification"))
+				}
+				return says("done")
+			}
+			w.tool = func(_ context.Context, in step.CallToolInput) (step.CallToolResult, error) { return question(in.Call) }
+			w.submit(0, step.SubmitRun{RunID: "r1"}, "go")
+			if how == "update" {
+				w.answer(time.Hour, step.Answer{Text: "blue"})
+			} else {
+				w.env.RegisterDelayedCallback(func() { w.env.SignalWorkflow(step.SignalAnswer, step.Answer{Text: "blue"}) }, time.Hour)
+			}
+			second := w.answer(2*time.Hour, step.Answer{Text: "red"})
+			w.run()
+			require.Len(t, w.started, 2)
+			require.Contains(t, w.started[1].Message.Content.String(), "blue")
+			require.True(t, w.started[1].Message.Hidden())
+			require.Error(t, second.err, "a late answer is refused")
+			require.Len(t, w.ends(), 2)
+		})
+	}
+}
+
+func TestStopKeepsTheTextAndLeavesAValidHistory(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.model = func(ctx context.Context, in step.CallModelInput) (step.CallModelResult, error) {
+		if in.Turn == 1 && in.Run == "r1" {
+			return step.CallModelResult{}, hang(ctx)
+		}
+		return says("done")
+	}
+	w.submit(0, step.SubmitRun{RunID: "r1"}, "go")
+	stopped := w.stop(20*time.Millisecond, step.CancelRun{RunID: "r1"})
+	again := w.stop(time.Minute, step.CancelRun{RunID: "r1"})
+	w.submit(time.Hour, step.SubmitRun{RunID: "r2"}, "go on")
+	w.run()
+	require.NoError(t, stopped.err)
+	require.Error(t, again.err, "a late stop is refused")
+	require.Equal(t, thread.RunInterrupted, w.ends()[0].Status)
+	require.Len(t, w.commits[0].Seals, 1)
+	require.True(t, w.commits[0].Seals[0].Stream)
+	require.Equal(t, []thread.Segment{{From: 0, To: 3}}, w.calls[1].Cursor.Segments, "question, half an answer, new question")
+}
+
+func TestStopWhileToolsRunGivesEachCallAResult(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.model = func(context.Context, step.CallModelInput) (step.CallModelResult, error) {
+		return asks(call("a", "ls"), call("b", "bash"))
+	}
+	w.tool = func(ctx context.Context, in step.CallToolInput) (step.CallToolResult, error) {
+		if in.Name == "ls" {
+			return step.CallToolResult{}, nil
+		}
+		return step.CallToolResult{}, hang(ctx)
+	}
+	w.submit(0, step.SubmitRun{RunID: "r1"}, "go")
+	w.stop(20*time.Millisecond, step.CancelRun{})
+	w.run()
+	seals := w.last().Seals
+	require.Len(t, seals, 1)
+	require.Equal(t, "b", seals[0].Fallback.ToolCallID)
+	require.Equal(t, thread.ToolError, seals[0].Fallback.Status)
+	require.Equal(t, []thread.Segment{{From: 0, To: 4}}, w.last().Cursor.Segments)
+	require.Len(t, w.calls, 1, "no further model request")
+}
+
+func TestRollbackReturnsToTheStateBefore(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.model = func(ctx context.Context, in step.CallModelInput) (step.CallModelResult, error) {
+		if in.Run == "r2" {
+			return step.CallModelResult{}, hang(ctx)
+		}
+		return says("ok")
+	}
+	w.submit(0, step.SubmitRun{RunID: "r1"}, "first")
+	w.submit(time.Hour, step.SubmitRun{RunID: "r2"}, "second")
+	w.stop(time.Hour+20*time.Millisecond, step.CancelRun{RunID: "r2", Action: thread.CancelRollback})
+	w.submit(3*time.Hour, step.SubmitRun{RunID: "r3"}, "third")
+	w.run()
+	require.Equal(t, thread.RunError, w.ends()[1].Status)
+	require.Equal(t, []thread.Segment{{From: 0, To: 2}}, w.commits[1].Cursor.Segments)
+	require.Equal(t, []thread.Segment{{From: 0, To: 2}, {From: 4, To: 5}}, w.calls[2].Cursor.Segments)
+}
+
+func TestRunsAgainstEachOther(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct {
+		strategy thread.Multitask
+		refused  bool
+		ends     []thread.RunStatus
+	}{
+		{thread.MultitaskReject, true, []thread.RunStatus{thread.RunSuccess}},
+		{"", true, []thread.RunStatus{thread.RunSuccess}},
+		{thread.MultitaskEnqueue, false, []thread.RunStatus{thread.RunSuccess, thread.RunSuccess}},
+		{thread.MultitaskInterrupt, false, []thread.RunStatus{thread.RunInterrupted, thread.RunSuccess}},
+		{thread.MultitaskRollback, false, []thread.RunStatus{thread.RunError, thread.RunSuccess}},
+	} {
+		t.Run("E08 "+string(tc.strategy), func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			w.model = func(ctx context.Context, in step.CallModelInput) (step.CallModelResult, error) {
+				if in.Run == "r1" && (tc.strategy == thread.MultitaskInterrupt || tc.strategy == thread.MultitaskRollback) {
+					return step.CallModelResult{}, hang(ctx)
+				}
+				return says("ok")
+			}
+			// Both come in one workflow task, before either has been worked on.
+			second := w.together(step.SubmitRun{RunID: "r1"}, step.SubmitRun{RunID: "r2", Multitask: tc.strategy})
+			w.run()
+			if tc.refused {
+				require.ErrorContains(t, second.err, "already has an active run")
+			} else {
+				require.NoError(t, second.err)
+			}
+			var got []thread.RunStatus
+			for _, e := range w.ends() {
+				got = append(got, e.Status)
+			}
+			if tc.strategy == thread.MultitaskInterrupt || tc.strategy == thread.MultitaskRollback {
+				require.Len(t, got, 2)
+				require.NotEqual(t, thread.RunSuccess, got[0])
+				require.Equal(t, thread.RunSuccess, got[1])
+				return
+			}
+			require.Equal(t, tc.ends, got)
+		})
+	}
+}
+
+func TestTheSameRunIsTakenOnce(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.model = func(context.Context, step.CallModelInput) (step.CallModelResult, error) { return says("ok") }
+	w.submit(0, step.SubmitRun{RunID: "r1"}, "one")
+	again := &outcomeOf[step.SubmitResult]{}
+	w.env.RegisterDelayedCallback(func() {
+		w.env.UpdateWorkflow(step.UpdateSubmitRun, "another-id", again, step.SubmitRun{RunID: "r1"})
+	}, time.Hour)
+	w.run()
+	require.NoError(t, again.err)
+	require.True(t, again.value.Duplicate)
+	require.Len(t, w.calls, 1)
+}
+
+func TestAModelThatFailedForGoodLeavesAMessage(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	failed := false
+	w.model = func(context.Context, step.CallModelInput) (step.CallModelResult, error) {
+		if failed {
+			return says("now it works")
+		}
+		failed = true
+		return step.CallModelResult{}, temporal.NewApplicationErrorWithOptions("no", step.ErrModel, temporal.ApplicationErrorOptions{
+			NonRetryable: true, Details: []any{step.ModelFailure{Reason: "quota", Message: "You exceeded your current quota"}},
+		})
+	}
+	w.submit(0, step.SubmitRun{RunID: "r1"}, "one")
+	w.submit(time.Hour, step.SubmitRun{RunID: "r2"}, "two")
+	w.run()
+	require.Equal(t, thread.RunError, w.ends()[0].Status)
+	require.Equal(t, "You exceeded your current quota", w.ends()[0].Error)
+	require.Equal(t, thread.StatusError, w.commits[0].Status)
+	seal := w.commits[0].Seals[0]
+	require.Contains(t, seal.Fallback.Content.String(), "quota")
+	require.Equal(t, true, seal.Fallback.AdditionalKwargs[thread.KeyErrorFallback])
+	require.Equal(t, thread.RunSuccess, w.ends()[1].Status, "the thread lives on")
+	require.Equal(t, thread.StatusIdle, w.last().Status)
+}
+
+func TestALongPauseThatAProviderAsksForIsATimer(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	var at []time.Time
+	w.model = func(context.Context, step.CallModelInput) (step.CallModelResult, error) {
+		at = append(at, w.env.Now())
+		if len(at) == 1 {
+			return step.CallModelResult{}, temporal.NewApplicationErrorWithOptions("slow down", step.ErrRateLimited, temporal.ApplicationErrorOptions{
+				NonRetryable: true, Details: []any{step.ModelFailure{Reason: "busy", Message: "slow down", RetryAfter: 600}},
+			})
+		}
+		return says("ok")
+	}
+	w.submit(0, step.SubmitRun{RunID: "r1"}, "one")
+	w.run()
+	require.Len(t, at, 2)
+	require.GreaterOrEqual(t, at[1].Sub(at[0]), 10*time.Minute)
+	require.Equal(t, thread.RunSuccess, w.ends()[0].Status)
+}
+
+func TestFailuresAroundToolsAreResults(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.model = func(_ context.Context, in step.CallModelInput) (step.CallModelResult, error) {
+		if in.Turn == 1 {
+			bad := call("b", "ls")
+			bad.Invalid = "the arguments are no JSON object"
+			return asks(call("a", "teleport"), bad, call("c", "bash"))
+		}
+		return says("done")
+	}
+	w.tool = func(context.Context, step.CallToolInput) (step.CallToolResult, error) {
+		return step.CallToolResult{}, temporal.NewNonRetryableApplicationError("gone", "HostGone", nil)
+	}
+	w.submit(0, step.SubmitRun{RunID: "r1"}, "go")
+	w.run()
+	texts := map[string]string{}
+	for _, in := range w.tooled {
+		if in.Reply != nil {
+			require.True(t, in.Reply.Error)
+			texts[in.Call] = in.Reply.Text
+		}
+	}
+	require.Contains(t, texts["a"], `"teleport" is not a tool`)
+	require.Contains(t, texts["a"], "ls, bash, ask_clarification")
+	require.Contains(t, texts["b"], "the arguments are no JSON object")
+	require.Contains(t, texts["c"], "It may have run")
+	require.Equal(t, thread.RunSuccess, w.ends()[0].Status)
+}
+
+func TestALoopIsWarnedThenStopped(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.model = func(context.Context, step.CallModelInput) (step.CallModelResult, error) {
+		same := call("a", "ls")
+		same.Key = "same"
+		return asks(same)
+	}
+	w.tool = func(context.Context, step.CallToolInput) (step.CallToolResult, error) {
+		return step.CallToolResult{}, nil
+	}
+	w.submit(0, step.SubmitRun{RunID: "r1"}, "go")
+	w.run()
+	require.Len(t, w.calls, 5, "C01: stopped at the fifth")
+	for i, in := range w.calls {
+		require.Equal(t, i == 3, hasEdit(in, "loop_warning"), "the warning goes with the fourth call alone (call %d)", i+1)
+	}
+	require.Len(t, w.tooled, 4)
+	last := w.last()
+	require.Len(t, last.Revisions, 1)
+	require.True(t, last.Revisions[0].StripCalls)
+	require.Equal(t, thread.StopLoopCapped, last.Ends[0].StopReason)
+	require.Equal(t, thread.RunSuccess, last.Ends[0].Status)
+}
+
+func TestTheTurnLimitEndsWithAnAnswerWithoutTools(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.plan.MaxTurns = 3
+	w.model = func(_ context.Context, in step.CallModelInput) (step.CallModelResult, error) {
+		if in.NoTools {
+			return says("what I know so far")
+		}
+		c := call("a", "ls")
+		c.Key = in.MessageID
+		return asks(c)
+	}
+	w.tool = func(context.Context, step.CallToolInput) (step.CallToolResult, error) {
+		return step.CallToolResult{}, nil
+	}
+	w.submit(0, step.SubmitRun{RunID: "r1"}, "go")
+	w.run()
+	require.Len(t, w.calls, 4)
+	require.True(t, w.calls[3].NoTools)
+	require.Equal(t, thread.StopTurnCapped, w.ends()[0].StopReason)
+	require.Equal(t, thread.RunSuccess, w.ends()[0].Status)
+}
+
+func TestALongHistoryContinuesAsNewBetweenTurns(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.model = func(_ context.Context, in step.CallModelInput) (step.CallModelResult, error) {
+		if in.Turn == 2 {
+			w.env.SetContinueAsNewSuggested(true)
+		}
+		c := call("a", "ls")
+		c.Key = in.MessageID
+		return asks(c)
+	}
+	w.tool = func(context.Context, step.CallToolInput) (step.CallToolResult, error) {
+		return step.CallToolResult{}, nil
+	}
+	queued := w.together(step.SubmitRun{RunID: "r1"}, step.SubmitRun{RunID: "r2", Multitask: thread.MultitaskEnqueue})
+	w.run()
+	require.NoError(t, queued.err)
+	var next *workflow.ContinueAsNewError
+	require.ErrorAs(t, w.env.GetWorkflowError(), &next)
+	require.Equal(t, "Thread", next.WorkflowType.Name)
+
+	// The next run of the workflow goes on from what was carried.
+	var in step.ThreadInput
+	require.NoError(t, carriedInput(next, &in))
+	w2 := newWorld(t)
+	w2.texts = w.texts
+	w2.model = func(_ context.Context, in step.CallModelInput) (step.CallModelResult, error) { return says("done") }
+	w2.runWith(in)
+	require.Equal(t, 3, w2.calls[0].Turn)
+	require.NotNil(t, w2.calls[0].Commit, "a commit that had no ride yet is carried")
+	require.Len(t, w2.started, 1, "r1 is not started twice")
+	require.Equal(t, "r2", w2.started[0].Run)
+	require.Equal(t, []thread.RunStatus{thread.RunSuccess, thread.RunSuccess}, []thread.RunStatus{w2.ends()[0].Status, w2.ends()[1].Status})
+}
+
+func TestADatabaseThatIsAwayIsWaitedFor(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.broken = 4
+	w.model = func(context.Context, step.CallModelInput) (step.CallModelResult, error) { return says("ok") }
+	w.submit(0, step.SubmitRun{RunID: "r1"}, "one")
+	w.run()
+	require.NoError(t, w.env.GetWorkflowError())
+	require.Equal(t, thread.RunSuccess, w.ends()[0].Status)
+}
+
+func TestAThreadThatIsGoneEndsItsWorkflow(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.model = func(context.Context, step.CallModelInput) (step.CallModelResult, error) {
+		return step.CallModelResult{}, temporal.NewNonRetryableApplicationError("deleted", step.ErrThreadGone, nil)
+	}
+	w.submit(0, step.SubmitRun{RunID: "r1"}, "one")
+	w.run()
+	var app *temporal.ApplicationError
+	require.True(t, errors.As(w.env.GetWorkflowError(), &app))
+	require.Equal(t, step.ErrThreadGone, app.Type())
+}
+
+func TestAQueuedRunCanBeStopped(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.model = func(context.Context, step.CallModelInput) (step.CallModelResult, error) { return says("ok") }
+	stopped := &outcomeOf[step.CancelResult]{}
+	w.together(step.SubmitRun{RunID: "r1"}, step.SubmitRun{RunID: "r2", Multitask: thread.MultitaskEnqueue}, func() {
+		w.env.UpdateWorkflow(step.UpdateCancelRun, "cancel", stopped, step.CancelRun{RunID: "r2"})
+	})
+	w.run()
+	require.NoError(t, stopped.err)
+	got := map[string]thread.RunStatus{}
+	for _, e := range w.ends() {
+		got[e.RunID] = e.Status
+	}
+	require.Equal(t, map[string]thread.RunStatus{"r1": thread.RunSuccess, "r2": thread.RunInterrupted}, got)
+	require.Len(t, w.calls, 1)
+}
+
+func TestAWaitingThreadCanBeStopped(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.model = func(context.Context, step.CallModelInput) (step.CallModelResult, error) {
+		return asks(call("q", "ask_clarification"))
+	}
+	w.tool = func(_ context.Context, in step.CallToolInput) (step.CallToolResult, error) { return question(in.Call) }
+	w.submit(0, step.SubmitRun{RunID: "r1"}, "go")
+	w.stop(time.Hour, step.CancelRun{})
+	late := w.answer(2*time.Hour, step.Answer{Text: "too late"})
+	w.run()
+	require.Error(t, late.err)
+	require.Equal(t, thread.StatusIdle, w.last().Status)
+	require.Empty(t, w.last().Interrupts)
+}
+
+func TestAQuestionMayHaveATimeLimit(t *testing.T) {
+	t.Parallel()
+	for _, rule := range []string{"proceed", "stop"} {
+		t.Run(rule, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			w.plan.Clarification.Timeout, w.plan.Clarification.OnTimeout = time.Hour, rule
+			w.model = func(_ context.Context, in step.CallModelInput) (step.CallModelResult, error) {
+				if in.Turn == 1 {
+					return asks(call("q", "ask_clarification"))
+				}
+				return says("done")
+			}
+			w.tool = func(_ context.Context, in step.CallToolInput) (step.CallToolResult, error) { return question(in.Call) }
+			w.submit(0, step.SubmitRun{RunID: "r1"}, "go")
+			w.run()
+			require.Equal(t, thread.StatusIdle, w.last().Status)
+			if rule == "proceed" {
+				require.Len(t, w.calls, 2)
+				require.Contains(t, w.started[1].Message.Content.String(), "Nobody answered")
+			} else {
+				require.Len(t, w.calls, 1)
+			}
+		})
+	}
+}
+
+func TestALostWorkflowGoesOnFromItsCheckpoint(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.model = func(_ context.Context, in step.CallModelInput) (step.CallModelResult, error) {
+		c := call("a", "ls")
+		c.Key = in.MessageID
+		return asks(c)
+	}
+	w.tool = func(context.Context, step.CallToolInput) (step.CallToolResult, error) {
+		return step.CallToolResult{}, nil
+	}
+	w.plan.MaxTurns = 3
+	w.submit(0, step.SubmitRun{RunID: "r1"}, "go")
+	w.run()
+	head := w.commits[1] // written in the middle of the run
+
+	w2 := newWorld(t)
+	w2.head = step.LoadThreadResult{Plan: &w.plan, Head: &step.Head{
+		ID: head.CheckpointID, Data: head.Checkpoint, Cursor: head.Cursor, NextPos: head.NextPos, State: head.State, Status: head.Status,
+	}}
+	w2.model = func(context.Context, step.CallModelInput) (step.CallModelResult, error) { return says("done") }
+	again := w2.submit(0, step.SubmitRun{RunID: "r1"}, "go")
+	w2.run()
+	require.True(t, again.value.Duplicate, "the run is the one of the checkpoint")
+	require.Empty(t, w2.started)
+	require.Equal(t, 3, w2.calls[0].Turn)
+	require.Equal(t, w.calls[2].MessageID, w2.calls[0].MessageID, "the step writes the same row")
+	require.Equal(t, w.calls[2].Pos, w2.calls[0].Pos)
+}
+
+func TestDetailsTellTheStory(t *testing.T) {
+	t.Parallel()
+	c := &conversation{in: step.ThreadInput{Thread: "t"}, st: threadState{
+		Question:   "How durable is it?",
+		Loop:       &loop{Waiting: true, Turn: 2},
+		Interrupts: []thread.Interrupt{{ID: "q", Value: thread.Card{Question: "For whom?", Options: []thread.Option{{Label: "Engineers"}}}}},
+		State:      thread.State{Artifacts: []string{"/mnt/user-data/outputs/report.md"}},
+	}}
+	text := c.details()
+	for _, want := range []string{"### How durable is it?", "interrupted", "For whom?", "1. Engineers", "`answer`", "report.md"} {
+		require.Contains(t, text, want)
+	}
+	require.LessOrEqual(t, len([]rune(cutRunes(strings.Repeat("界", 999)))), titleRunes)
+}
