@@ -40,7 +40,8 @@ func modelOptions(ctx workflow.Context, l *loop) workflow.Context {
 		HeartbeatTimeout:    heartbeat,
 		Summary:             thread.Prefix(fmt.Sprintf("model %s · turn %d", l.Plan.Model, l.Turn), summaryBytes),
 		RetryPolicy: &temporal.RetryPolicy{
-			InitialInterval: p.BaseDelay, BackoffCoefficient: 2, MaximumInterval: p.MaxDelay, MaximumAttempts: int32(min(p.MaxAttempts, 1000)),
+			InitialInterval: p.BaseDelay, BackoffCoefficient: 2, MaximumInterval: p.MaxDelay,
+			MaximumAttempts: p.MaxAttempts,
 		},
 	})
 }

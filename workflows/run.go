@@ -136,19 +136,7 @@ func (c *conversation) finish(ctx workflow.Context, out outcome) error {
 		}
 	}
 	rollback := out.cancelled && c.cancel.Action == thread.CancelRollback
-	end := thread.End{RunID: l.RunID, Status: thread.RunSuccess, StopReason: l.StopReason, Usage: l.Usage, ModelCalls: l.ModelCalls}
-	switch {
-	case rollback:
-		end.Status, end.StopReason, end.Error = thread.RunError, thread.StopCancelled, "Rolled back by user"
-	case out.cancelled:
-		end.Status, end.StopReason = thread.RunInterrupted, thread.StopCancelled
-	case out.err != nil:
-		end.Status, end.Error = thread.RunError, reason(out.err)
-		workflow.GetLogger(ctx).Error("The run failed", "run", l.RunID, "error", out.err)
-	case out.fallback != nil:
-		end.Status = thread.RunError
-		end.Error, _ = out.fallback.Fallback.AdditionalKwargs[thread.KeyErrorDetail].(string)
-	}
+	end := c.ended(ctx, out, rollback)
 	seals := c.seals(out)
 	if len(seals) > 0 && out.cancelled {
 		// The cancel has to leave with a workflow task of its own, before a
@@ -166,16 +154,9 @@ func (c *conversation) finish(ctx workflow.Context, out outcome) error {
 	c.st.Failed = end.Status == thread.RunError && !rollback
 	l.Step++
 	ref := c.ref(l.Step)
-	if len(out.interrupts) > 0 && !out.cancelled && out.err == nil {
-		l.Waiting = true
-		c.st.Interrupts = out.interrupts
-		if err := c.remind(ctx); err != nil {
-			return err
-		}
-	} else {
-		c.st.Loop, c.st.Interrupts = nil, nil
+	if err := c.settle(ctx, out); err != nil {
+		return err
 	}
-	c.cancel = nil // a stop that comes from here on finds nothing to stop
 	in, err := c.newCommit(ctx, ref)
 	if err != nil {
 		return err
@@ -190,7 +171,41 @@ func (c *conversation) finish(ctx workflow.Context, out outcome) error {
 			c.take(d)
 		}
 	}
-	c.chain = nil
+	return nil
+}
+
+// ended is how the API run ended, for its row.
+func (c *conversation) ended(ctx workflow.Context, out outcome, rollback bool) thread.End {
+	l := c.st.Loop
+	end := thread.End{RunID: l.RunID, Status: thread.RunSuccess, StopReason: l.StopReason, Usage: l.Usage, ModelCalls: l.ModelCalls}
+	switch {
+	case rollback:
+		end.Status, end.StopReason, end.Error = thread.RunError, thread.StopCancelled, "Rolled back by user"
+	case out.cancelled:
+		end.Status, end.StopReason = thread.RunInterrupted, thread.StopCancelled
+	case out.err != nil:
+		end.Status, end.Error = thread.RunError, reason(out.err)
+		workflow.GetLogger(ctx).Error("The run failed", "run", l.RunID, "error", out.err)
+	case out.fallback != nil:
+		end.Status = thread.RunError
+		end.Error, _ = out.fallback.Fallback.AdditionalKwargs[thread.KeyErrorDetail].(string)
+	}
+	return end
+}
+
+// settle leaves the loop waiting with its questions, or ends it. From here on a
+// stop finds nothing to stop.
+func (c *conversation) settle(ctx workflow.Context, out outcome) error {
+	if len(out.interrupts) > 0 && !out.cancelled && out.err == nil {
+		c.st.Loop.Waiting = true
+		c.st.Interrupts = out.interrupts
+		if err := c.remind(ctx); err != nil {
+			return err
+		}
+	} else {
+		c.st.Loop, c.st.Interrupts = nil, nil
+	}
+	c.cancel, c.chain = nil, nil
 	return nil
 }
 

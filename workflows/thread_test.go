@@ -2,7 +2,6 @@ package workflows
 
 import (
 	"context"
-	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -447,7 +446,7 @@ func TestAThreadThatIsGoneEndsItsWorkflow(t *testing.T) {
 	w.submit(0, step.SubmitRun{RunID: "r1"}, "one")
 	w.run()
 	var app *temporal.ApplicationError
-	require.True(t, errors.As(w.env.GetWorkflowError(), &app))
+	require.ErrorAs(t, w.env.GetWorkflowError(), &app)
 	require.Equal(t, step.ErrThreadGone, app.Type())
 }
 

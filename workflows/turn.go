@@ -57,26 +57,36 @@ func (c *conversation) turn(ctx workflow.Context, final bool) (outcome, bool) {
 	if reply.Fallback != nil {
 		return outcome{fallback: seal}, false
 	}
-	if final && len(reply.Message.Calls) > 0 {
-		if err := c.takeUpdate(ctx, middleware.Update{Revisions: []thread.Revision{{
-			MessageID: reply.Message.ID, StripCalls: true, AppendText: "The turn limit of this run is reached. Send a message to go on.",
-		}}}); err != nil {
-			return outcome{err: err}, false
-		}
-		reply.Message.Calls = nil
+	if final {
+		return outcome{err: c.concludeAtLimit(ctx, reply.Message)}, false
 	}
 	jump, err := c.chain.AfterModel(ctx, c.view(), &reply, c.takeUpdate)
-	switch {
-	case err != nil:
+	if err != nil || jump == step.GotoEnd {
 		return outcome{err: err}, false
-	case jump == step.GotoEnd, final:
-		return outcome{}, false
-	case jump == step.GotoModel:
+	}
+	if jump == step.GotoModel {
 		return outcome{}, true
-	case len(reply.Message.Calls) == 0:
+	}
+	return c.act(ctx, reply.Message)
+}
+
+// concludeAtLimit drops the calls of a model that asks for tools although none
+// was offered.
+func (c *conversation) concludeAtLimit(ctx workflow.Context, m thread.Digest) error {
+	if len(m.Calls) == 0 {
+		return nil
+	}
+	return c.takeUpdate(ctx, middleware.Update{Revisions: []thread.Revision{{
+		MessageID: m.ID, StripCalls: true, AppendText: "The turn limit of this run is reached. Send a message to go on.",
+	}}})
+}
+
+// act runs the tools that a message asks for.
+func (c *conversation) act(ctx workflow.Context, m thread.Digest) (outcome, bool) {
+	if len(m.Calls) == 0 {
 		return outcome{}, false
 	}
-	replies, err := c.tools(ctx, reply.Message)
+	replies, err := c.tools(ctx, m)
 	if err != nil {
 		return outcome{err: err}, false
 	}

@@ -48,7 +48,7 @@ func (s *Summary) Tool(name string) (Brief, bool) {
 // alone: no client below retries.
 type ModelCallPolicy struct {
 	Timeout     time.Duration `json:"timeout"`      // one attempt, start to end
-	MaxAttempts int           `json:"max_attempts"` // total
+	MaxAttempts int32         `json:"max_attempts"` // total
 	BaseDelay   time.Duration `json:"base_delay"`
 	MaxDelay    time.Duration `json:"max_delay"`
 }

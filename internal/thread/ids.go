@@ -28,10 +28,9 @@ func ClarificationID(toolCallID string) string { return "clarification:" + toolC
 // a counter, so that ids made in the same millisecond keep their order.
 func CheckpointID(at time.Time, counter uint32, salt uint64) string {
 	var b [16]byte
-	ms := uint64(max(at.UnixMilli(), 0))
+	ms := uint64(max(at.UnixMilli(), 0)) //nolint:gosec // not negative
 	binary.BigEndian.PutUint64(b[:8], ms<<16)
-	b[6] = 0x70 | byte(counter>>8)&0x0f
-	b[7] = byte(counter)
+	binary.BigEndian.PutUint16(b[6:8], 0x7000|uint16(counter&0x0fff)) //nolint:gosec // masked to 12 bits
 	binary.BigEndian.PutUint64(b[8:], salt)
 	b[8] = 0x80 | b[8]&0x3f
 	return fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])

@@ -109,10 +109,11 @@ func addDetails(a, b map[string]int) map[string]int {
 		return a
 	}
 	sum := make(map[string]int, len(a)+len(b))
-	for k, n := range a {
+	// The order of a sum does not show.
+	for k, n := range a { //workflowcheck:ignore
 		sum[k] = n
 	}
-	for k, n := range b {
+	for k, n := range b { //workflowcheck:ignore
 		sum[k] += n
 	}
 	return sum

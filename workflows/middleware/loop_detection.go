@@ -133,12 +133,7 @@ func (l *LoopDetection) limit(tool string) agent.FreqLimit {
 // limit dead.
 func (l *LoopDetection) toolWindow() int {
 	window := max(l.settings.Window, l.settings.FreqHard)
-	names := make([]string, 0, len(l.settings.FreqOverrides))
-	for name := range l.settings.FreqOverrides { //workflowcheck:ignore
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	for _, name := range names {
+	for _, name := range workflow.DeterministicKeys(l.settings.FreqOverrides) {
 		window = max(window, l.settings.FreqOverrides[name].Hard)
 	}
 	return window

@@ -1,0 +1,144 @@
+package config
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// Configs that broke the first start of real systems: they must load with the
+// defaults and a warning that names the key, or fail with the line.
+func TestN07FirstStart(t *testing.T) {
+	t.Parallel()
+
+	t.Run("section with no keys", func(t *testing.T) {
+		t.Parallel()
+		c, warnings := load(t, "log_level: info\nmemory:\nthread:\n  # max_turns: 5\nmodels:\n")
+		require.Equal(t, Defaults().Thread, c.Thread)
+		require.Contains(t, warnings, "c.yaml:2: sections without keys, their defaults are used: memory (line 2), thread (line 3)")
+		require.Contains(t, warnings, "c.yaml:5: models: none is configured")
+	})
+	t.Run("unknown section", func(t *testing.T) {
+		t.Parallel()
+		c, warnings := load(t, "modles:\n  - name: x\nsomething: 1\n")
+		require.Equal(t, UseDemo, c.Models[0].Use)
+		require.Contains(t, warnings, "c.yaml:1: unknown sections are ignored: modles (line 1; did you mean models?), something (line 3)")
+	})
+	t.Run("unknown key", func(t *testing.T) {
+		t.Parallel()
+		require.Equal(t, "c.yaml:3: thread: unknown key max_trns; did you mean max_turns?",
+			fails(t, "thread:\n  idle_timeout: 1h\n  max_trns: 4\n"))
+		require.Contains(t, fails(t, "clarification:\n  banana: 4\n"), "c.yaml:2: clarification: unknown key banana; known keys: timeout, on_timeout")
+	})
+	t.Run("variable that is not set", func(t *testing.T) {
+		t.Parallel()
+		got := fails(t, "models:\n  - name: a\n    use: openai\n    model: m\n    api_key: $NOT_THERE\n")
+		require.Contains(t, got, "c.yaml:5: models[0].api_key: the environment variable NOT_THERE is not set")
+		require.NotContains(t, got, "\n", "one mistake, one error")
+	})
+	t.Run("tabs", func(t *testing.T) {
+		t.Parallel()
+		require.Contains(t, fails(t, "log_level: info\nthread:\n\tmax_turns: 5\n"), "c.yaml:3: not valid YAML")
+		require.Contains(t, fails(t, "thread:\n\tmax_turns: 5\n"), "indent with spaces, a tab is not allowed")
+	})
+	t.Run("old and new key", func(t *testing.T) {
+		t.Parallel()
+		require.Equal(t, "c.yaml:1: llm_call: max_retries and retry_max_attempts (line 3) mean the same; keep one",
+			fails(t, "max_retries: 2\nllm_call:\n  retry_max_attempts: 3\n"))
+	})
+}
+
+func TestA26ModelSettings(t *testing.T) {
+	t.Parallel()
+	const entry = "models:\n  - name: a\n    use: openai\n    model: m\n    api_key: k\n"
+
+	for _, key := range []string{"base_url", "api_base", "openai_api_base"} {
+		c, warnings := load(t, entry+"    "+key+": http://localhost:8000/v1\n")
+		require.Empty(t, warnings)
+		require.Equal(t, "http://localhost:8000/v1", c.Models[0].BaseURL)
+		require.Nil(t, c.Models[0].Extra)
+	}
+	require.Equal(t, "c.yaml:7: models[0]: api_base and base_url (line 6) mean the same; keep one",
+		fails(t, entry+"    base_url: http://a\n    api_base: http://b\n"))
+	require.Equal(t, "c.yaml:7: models[0]: key temperature is given twice; the first is in line 6",
+		fails(t, entry+"    temperature: 0\n    temperature: 1\n"))
+
+	c, _ := load(t, entry+"    temperature: 0\n")
+	require.NotNil(t, c.Models[0].Temperature, "zero is really sent")
+	require.Zero(t, *c.Models[0].Temperature)
+	c, _ = load(t, entry)
+	require.Nil(t, c.Models[0].Temperature)
+
+	for _, number := range []string{".nan", ".NaN", ".inf", "-.inf", "+.Inf", "nan", "inf", "1e999"} {
+		for _, key := range []string{"timeout", "temperature", "stream_chunk_timeout", "max_tokens"} {
+			require.Contains(t, fails(t, entry+"    "+key+": "+number+"\n"), "c.yaml:6: models[0]."+key+": want", number)
+		}
+	}
+	for _, number := range []string{".nan", "-.inf"} {
+		require.Contains(t, fails(t, entry+"    extra_body: {seed: {deep: ["+number+"]}}\n"),
+			"c.yaml:6: models[0].extra_body.seed.deep[0]: want a finite number", number)
+		require.Contains(t, fails(t, "title:\n  x: "+number+"\n"), "c.yaml:2: title.x: want a finite number", "also where it is not used yet")
+	}
+}
+
+// A DeerFlow file with all that its example switches on must start as it is.
+func TestDeerFlowFileLoads(t *testing.T) {
+	t.Parallel()
+	c, warnings := load(t, `config_version: 33
+log_level: info
+logging: {enhance: {enabled: false, format: text}}
+token_usage: {enabled: true}
+token_budget: {enabled: false, max_tokens: 200000, max_input_tokens: null, warn_threshold: 0.8}
+max_recursion_limit: 1000
+models:
+tool_groups: [{name: web}, {name: "file:read"}, {name: bash}]
+tools:
+  - {name: web_search, group: web, use: "deerflow.community.ddg_search.tools:web_search_tool", max_results: 5}
+  - {name: glob, group: "file:read", use: "deerflow.sandbox.tools:glob_tool", max_results: 200}
+  - {name: bash, group: bash, use: "deerflow.sandbox.tools:bash_tool"}
+loop_detection: {enabled: true, warn_threshold: 3, hard_limit: 5, window_size: 20, max_tracked_threads: 100, tool_freq_warn: 30, tool_freq_hard_limit: 50}
+uploads: {max_files: 10, max_file_size: 52428800, max_total_size: 104857600, auto_convert_documents: false, pdf_converter: auto}
+sandbox:
+  use: deerflow.sandbox.local:LocalSandboxProvider
+  allow_host_bash: false
+  bash_output_max_chars: 20000
+  read_file_output_max_chars: 50000
+  ls_output_max_chars: 20000
+  bash_command_timeout: 600
+memory:
+`)
+	require.Equal(t, []Model{DemoModel()}, c.Models)
+	require.Equal(t, "sandbox:glob", c.Tools[1].Use)
+	require.Equal(t, Defaults().Sandbox, c.Sandbox)
+	require.Equal(t, Defaults().Uploads, c.Uploads)
+	require.Equal(t, Defaults().LoopDetection, c.LoopDetection)
+	for _, want := range []string{
+		"c.yaml:1: config_version is 33",
+		"c.yaml:3: sections that this version does not use yet are ignored: logging (line 3), token_usage (line 4), token_budget (line 5)",
+		"c.yaml:7: models: none is configured",
+		"c.yaml:10: tools that this version does not have are left out: ddg:web_search (line 10)",
+		"c.yaml:14: settings that this version does not use are ignored: uploads.auto_convert_documents (line 14), uploads.pdf_converter (line 14)",
+		"c.yaml:22: sections without keys, their defaults are used: memory (line 22)",
+	} {
+		require.Contains(t, warnings, want)
+	}
+	require.Len(t, strings.Split(warnings, "\n"), 6, "one warning a kind")
+}
+
+// Behaviour of DeerFlow's own loader that existing files rely on.
+func TestConfigPitfalls(t *testing.T) {
+	t.Parallel()
+
+	require.Contains(t, fails(t, "channels:\n  slack:\n    token: $MISSING\n"), "c.yaml:3: channels.slack.token: the environment variable MISSING")
+
+	_, warnings := load(t, "config_version: 33\nmodels: [{name: d, use: demo}]\n")
+	require.Regexp(t, `^c\.yaml:1: config_version is 33, the current one is 34`, warnings)
+	_, warnings = load(t, "config_version: 35\nmodels: [{name: d, use: demo}]\n")
+	require.Regexp(t, `newer than 34`, warnings)
+	_, warnings = load(t, "config_version: 34\nmodels: [{name: d, use: demo}]\n")
+	require.Empty(t, warnings)
+
+	_, warnings = load(t, "memory:\n  storage_path: memory.json\nmodels: [{name: d, use: demo}]\n")
+	require.Equal(t, "c.yaml:1: sections that this version does not use yet are ignored: memory (line 1)", warnings)
+}

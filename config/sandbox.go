@@ -1,0 +1,127 @@
+package config
+
+import (
+	"path"
+	"strings"
+	"time"
+)
+
+// SandboxLocal is the provider that runs tools on this machine: the only one in
+// this version.
+const SandboxLocal = "local"
+
+// Sandbox says where tools run and bounds what they return.
+type Sandbox struct {
+	// Use is the provider: local (the default). DeerFlow's class path of the
+	// same provider is accepted and replaced by the short name.
+	Use string `yaml:"use"`
+	// AllowHostBash lets bash run on this machine (false). Without it the local
+	// provider offers no bash at all.
+	AllowHostBash bool `yaml:"allow_host_bash"`
+	// BashOutputMaxChars, ReadFileOutputMaxChars and LsOutputMaxChars bound a
+	// tool's output in code points (20000, 50000, 20000); 0 turns the bound off.
+	BashOutputMaxChars     int `yaml:"bash_output_max_chars" conf:"min=0"`
+	ReadFileOutputMaxChars int `yaml:"read_file_output_max_chars" conf:"min=0"`
+	LsOutputMaxChars       int `yaml:"ls_output_max_chars" conf:"min=0"`
+	// BashCommandTimeout ends a command with its process group (600 s).
+	BashCommandTimeout time.Duration `yaml:"bash_command_timeout" conf:"min=0.001"`
+	// Mounts are further directories that the tools see.
+	Mounts []Mount `yaml:"mounts,omitempty"`
+}
+
+// Mount shows a directory of this machine to the tools.
+type Mount struct {
+	HostPath      string `yaml:"host_path" conf:"required"`      // absolute
+	ContainerPath string `yaml:"container_path" conf:"required"` // absolute, outside the reserved roots
+	ReadOnly      bool   `yaml:"read_only"`                      // false
+}
+
+// unusedKeys are DeerFlow's settings of the providers that start machines.
+func (*Sandbox) unusedKeys() []string {
+	return []string{
+		"image", "port", "container_prefix", "idle_timeout", "replicas", "environment", "ownership",
+		"thread_data_mounts", "provisioner_url", "provisioner_api_key", "lazy_init", "auto_start", "base_url",
+		"api_key", "template", "domain", "home_dir", "memory_mib", "memory_mb", "cpus", "cpu_cores", "project_id",
+		"workspace_id", "max_duration", "sticky", "health_check_skip_seconds", "overflow_policy", "acquire_timeout",
+		"burst_limit",
+	}
+}
+
+// sandboxNames are the providers by name, each with the class names that
+// DeerFlow's files use for it.
+func sandboxNames() map[string][]string {
+	return map[string][]string{
+		SandboxLocal: {"LocalSandboxProvider"},
+		"bubblewrap": nil,
+		"docker":     {"AioSandboxProvider"},
+		"remote":     {"RemoteSandboxProvider"},
+	}
+}
+
+func (d *decoder) finishSandbox(s *Sandbox) {
+	line := d.line("sandbox", "use")
+	switch name := sandboxName(s.Use); {
+	case name == SandboxLocal:
+		s.Use = name
+	case name != "":
+		d.errorf(line, "sandbox.use: the %s sandbox is not available in this version; use: local", name)
+	default:
+		d.errorf(line, "sandbox.use: unknown sandbox %s; this version has: local%s",
+			d.given("sandbox.use", s.Use), didYouMean(s.Use, []string{SandboxLocal}))
+	}
+	seen := map[string]string{}
+	for i := range s.Mounts {
+		d.checkMount(&s.Mounts[i], index("sandbox.mounts", i), seen)
+	}
+}
+
+func sandboxName(use string) string {
+	class := use
+	if _, after, ok := strings.Cut(use, ":"); ok {
+		class = after
+	}
+	for name, classes := range sandboxNames() {
+		if use == name {
+			return name
+		}
+		for _, c := range classes {
+			if class == c {
+				return name
+			}
+		}
+	}
+	return ""
+}
+
+func (d *decoder) checkMount(m *Mount, at string, seen map[string]string) {
+	for _, side := range []struct {
+		key   string
+		value *string
+	}{{"host_path", &m.HostPath}, {"container_path", &m.ContainerPath}} {
+		if *side.value == "" {
+			continue // missing: already reported
+		}
+		if !path.IsAbs(*side.value) {
+			d.errorf(d.line(at, side.key), "%s.%s: want an absolute path, got %s",
+				at, side.key, d.given(at+"."+side.key, *side.value))
+			return
+		}
+		*side.value = path.Clean(*side.value)
+	}
+	line := d.line(at, "container_path")
+	for _, root := range []string{"/mnt/user-data", "/mnt/skills", "/mnt/acp-workspace"} {
+		if within(m.ContainerPath, root) || within(root, m.ContainerPath) && m.ContainerPath != "" {
+			d.errorf(line, "%s.container_path: %s is reserved; choose a path such as /mnt/project", at, root)
+			return
+		}
+	}
+	if first, ok := seen[m.ContainerPath]; ok {
+		d.errorf(line, "%s.container_path is the same as that of %s (line %d)", at, first, d.line(first, "container_path"))
+	}
+	seen[m.ContainerPath] = at
+}
+
+// within reports whether the clean path p is dir or lies below it.
+func within(p, dir string) bool {
+	return p == dir || strings.HasPrefix(p, strings.TrimSuffix(dir, "/")+"/")
+}

@@ -1,0 +1,137 @@
+package config
+
+import (
+	"slices"
+	"strings"
+)
+
+// sandboxTools is the provider part of the tools that work in the sandbox.
+const sandboxTools = "sandbox"
+
+// sandboxToolNames are the tools that this version has.
+func sandboxToolNames() []string {
+	return []string{"bash", "ls", "read_file", "write_file", "str_replace", "glob", "grep"}
+}
+
+// webTools are the tools that a provider can stand behind.
+func webTools() []string { return []string{"web_search", "web_fetch", "image_search", "web_capture"} }
+
+// webProviders are the providers of web tools by name, each with the names that
+// DeerFlow's module paths use for it.
+func webProviders() map[string][]string {
+	return map[string][]string{
+		"http": nil, "tavily": nil, "brave": nil, "searxng": nil, "serper": nil, "exa": nil, "firecrawl": nil,
+		"fastcrw": nil, "groundroute": nil, "infoquest": nil, "crawl4ai": nil, "browserless": nil,
+		"ddg":  {"ddg_search", "duckduckgo", "image_search"},
+		"jina": {"jina_ai"},
+	}
+}
+
+// ToolName returns the tool's own name, which is what the model sees: the part
+// of Use after the colon.
+func (t Tool) ToolName() string {
+	_, name, _ := strings.Cut(t.Use, ":")
+	return name
+}
+
+// Available reports whether this version has the tool behind the entry. Entries
+// without one are kept and skipped.
+func (t Tool) Available() bool {
+	provider, name, _ := strings.Cut(t.Use, ":")
+	return provider == sandboxTools && slices.Contains(sandboxToolNames(), name)
+}
+
+// canonicalTool returns the "<provider>:<tool>" form of use, and whether use is
+// a tool that is known at all.
+func canonicalTool(use string) (string, bool) {
+	module, name, ok := strings.Cut(modernPath(use), ":")
+	if !ok {
+		return use, false
+	}
+	short := strings.TrimSuffix(name, "_tool")
+	if module == sandboxTools || module == "deerflow.sandbox.tools" {
+		return sandboxTools + ":" + short, slices.Contains(sandboxToolNames(), short)
+	}
+	for provider, others := range webProviders() {
+		if module == provider {
+			return use, slices.Contains(webTools(), name)
+		}
+		if pythonModule(module, provider, others) {
+			if strings.HasSuffix(short, "_search") && short != "image_search" {
+				short = "web_search"
+			}
+			return provider + ":" + short, slices.Contains(webTools(), short)
+		}
+	}
+	return use, strings.HasPrefix(module, "deerflow.")
+}
+
+// pythonModule reports whether module is one of DeerFlow's community modules
+// for that provider, such as deerflow.community.jina_ai.tools.
+func pythonModule(module, provider string, others []string) bool {
+	rest, ok := strings.CutPrefix(module, "deerflow.community.")
+	if !ok {
+		return false
+	}
+	for part := range strings.SplitSeq(rest, ".") {
+		if part == provider || slices.Contains(others, part) {
+			return true
+		}
+	}
+	return false
+}
+
+// finishTools puts in the standard tools when the section is missing and gives
+// every entry the short form of its use.
+func (d *decoder) finishTools(c *Config) {
+	if c.Tools == nil {
+		c.Tools = StandardTools()
+		return
+	}
+	var missing notes
+	first := map[string]int{}
+	for i := range c.Tools {
+		t, path := &c.Tools[i], index("tools", i)
+		if t.Use == "" || !d.finishTool(t, path) {
+			continue // already reported
+		}
+		if !t.Available() {
+			missing.add(t.Use, d.line(path), "")
+			continue
+		}
+		if t.Name != "" && t.Name != t.ToolName() {
+			d.warnf(d.line(path, "name"), "%s.name is %q, but the model sees the tool as %q", path, t.Name, t.ToolName())
+		}
+		if j, dup := first[t.Name]; dup {
+			d.warnf(d.line(path, "name"), "%s.name: %q is already the name of tools[%d] (line %d), which wins",
+				path, t.Name, j, d.line(index("tools", j), "name"))
+			continue
+		}
+		first[t.Name] = i
+	}
+	missing.warn(d, "tools that this version does not have are left out")
+}
+
+// finishTool settles one entry and reports whether its tool is known.
+func (d *decoder) finishTool(t *Tool, path string) bool {
+	use, known := canonicalTool(t.Use)
+	if !known {
+		d.errorf(d.line(path, "use"), "%s.use: unknown tool %s; this version has: sandbox:%s; "+
+			"a tool of your own is added as an MCP server%s", path, d.given(path+".use", t.Use),
+			strings.Join(sandboxToolNames(), ", sandbox:"), didYouMean(t.Use, knownTools()))
+		return false
+	}
+	t.Use = use
+	hideSecrets(t.Options)
+	d.warnTypos(path, "is taken as an option of the tool", t.Options, fieldNames(*t), []string{"user", "uses"})
+	return true
+}
+
+// knownTools are the names to suggest for a misspelt use.
+func knownTools() []string {
+	var all []string
+	for _, name := range sandboxToolNames() {
+		all = append(all, sandboxTools+":"+name, "deerflow.sandbox.tools:"+name+"_tool")
+	}
+	return all
+}
