@@ -1,0 +1,49 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"runtime/debug"
+	"strings"
+	"syscall"
+
+	"deerflow/internal/cli"
+)
+
+func main() {
+	// Two signals are kept: the second one ends a process that does not come to its end after the first.
+	signals := make(chan os.Signal, 2)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	os.Exit(execute(App{
+		IOStreams:     cli.SystemStreams(),
+		Env:           os.Getenv,
+		Signals:       signals,
+		Exit:          os.Exit,
+		DefaultServer: defaultServer,
+		BuildInfo:     debug.ReadBuildInfo,
+	}, os.Args[1:]))
+}
+
+// execute runs a command line and returns the exit code; what went wrong stands on ErrOut by then.
+func execute(app App, args []string) int {
+	root := newRootCommand(app)
+	root.SetArgs(args)
+	cmd, err := root.ExecuteContextC(context.Background())
+	if err == nil {
+		return int(cli.ExitDone)
+	}
+	// Errors of a command's own carry their code; all others come from parsing the command line.
+	code := cli.CodeOf(err, cli.ExitUsage)
+	var exit *cli.ExitError
+	if !errors.As(err, &exit) || exit.Err != nil {
+		text := strings.TrimSpace(cli.CleanLines(err.Error()))
+		if code == cli.ExitUsage {
+			text += fmt.Sprintf("\nRun '%s --help' for usage.", cmd.CommandPath())
+		}
+		_, _ = fmt.Fprintf(app.ErrOut, "deerflow: %s\n", text)
+	}
+	return int(code)
+}

@@ -1,0 +1,41 @@
+package daemon
+
+import (
+	enumspb "go.temporal.io/api/enums/v1"
+
+	"deerflow/config"
+	"deerflow/internal/sandbox"
+	"deerflow/internal/step"
+)
+
+// searchAttributes are those that the thread workflow sets.
+func searchAttributes() map[string]enumspb.IndexedValueType {
+	keyword, number := enumspb.INDEXED_VALUE_TYPE_KEYWORD, enumspb.INDEXED_VALUE_TYPE_INT
+	return map[string]enumspb.IndexedValueType{
+		"DeerflowStatus": keyword, "DeerflowTitle": keyword, "DeerflowAgent": keyword,
+		"DeerflowUser": keyword, "DeerflowModel": keyword, "DeerflowTokens": number,
+	}
+}
+
+func threadSettings(c *config.Config) step.ThreadSettings {
+	return step.ThreadSettings{
+		ContinueEvents: c.Thread.ContinueAsNewEvents, ContinueBytes: c.Thread.ContinueAsNewBytes,
+		IdleTimeout: c.Thread.IdleTimeout, SearchAttributes: true,
+	}
+}
+
+func modelNames(c *config.Config) []string {
+	names := make([]string, 0, len(c.Models))
+	for _, m := range c.Models {
+		names = append(names, m.Name)
+	}
+	return names
+}
+
+func mounts(c *config.Config) []sandbox.Mount {
+	list := make([]sandbox.Mount, 0, len(c.Sandbox.Mounts))
+	for _, m := range c.Sandbox.Mounts {
+		list = append(list, sandbox.Mount{Host: m.HostPath, Virtual: m.ContainerPath, ReadOnly: m.ReadOnly})
+	}
+	return list
+}
