@@ -1,0 +1,33 @@
+package devserver
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"go.temporal.io/server/common/dynamicconfig"
+	"gopkg.in/yaml.v3"
+)
+
+// A key with a typing error, or a value of the wrong type, is ignored by a running server without a word. The loader of
+// configuration files checks both.
+func TestDynamicConfigIsKnownToTheServer(t *testing.T) {
+	t.Parallel()
+	file := map[string]any{}
+	for key, value := range dynamicConfig() {
+		if n, ok := value.(int); ok {
+			require.Positive(t, n)
+		}
+		file[key.String()] = []map[string]any{{"value": value}}
+	}
+	b, err := yaml.Marshal(file)
+	require.NoError(t, err)
+	loaded := dynamicconfig.LoadYamlFile(b)
+	require.NoError(t, loaded.Err())
+	require.Empty(t, loaded.Warnings)
+	require.Len(t, loaded.Map, len(file))
+}
+
+func TestDynamicConfigCallsNobody(t *testing.T) {
+	t.Parallel()
+	require.Equal(t, false, dynamicConfig()[dynamicconfig.EnableServerVersionCheck.Key()])
+}
