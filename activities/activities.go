@@ -25,7 +25,7 @@ type Options struct {
 	// Config gives the configuration in force; a run keeps what it started with.
 	Config    func() *config.Config
 	Sandboxes sandbox.Provider
-	Transport http.RoundTripper // to models; nil is the default
+	Transport http.RoundTripper // to models; nil is one of its own
 	Logger    *slog.Logger
 	// DemoDelay is the pause between two pieces of the demo model's text.
 	DemoDelay time.Duration
@@ -47,6 +47,9 @@ const plansKept = 256
 func New(o Options) (*Activities, error) {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	if o.Transport == nil {
+		o.Transport = model.NewTransport()
 	}
 	plans, err := lru.New[string, *agent.Plan](plansKept)
 	if err != nil {

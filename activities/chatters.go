@@ -60,14 +60,16 @@ func (a *Activities) chatter(plan *agent.Plan) (model.Chatter, error) {
 
 func (a *Activities) newChatter(m storedModel, current config.Model) (model.Chatter, error) {
 	if m.Use == config.UseDemo {
-		return model.NewDemo(model.DemoOptions{Delay: a.o.DemoDelay}), nil
+		return model.NewDemo(model.Options{Delay: a.o.DemoDelay}), nil
 	}
-	headers := make(map[string]string, len(current.Provider.ExtraHeaders))
+	headers := make(map[string]string, len(current.Provider.ExtraHeaders)+1)
+	if current.Organization != "" {
+		headers["OpenAI-Organization"] = current.Organization
+	}
 	for name, value := range current.Provider.ExtraHeaders {
 		headers[name] = value.Reveal()
 	}
 	return model.New(m.Config, model.Options{
-		APIKey: current.APIKey.Reveal(), Organization: current.Organization, Headers: headers,
-		Transport: a.o.Transport, Logger: a.o.Logger,
+		APIKey: current.APIKey.Reveal(), Headers: headers, Transport: a.o.Transport, Logger: a.o.Logger,
 	})
 }

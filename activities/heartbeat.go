@@ -25,9 +25,6 @@ func alive(parent context.Context) (ctx context.Context, done func()) {
 	go func() {
 		ticker := time.NewTicker(beat)
 		defer ticker.Stop()
-		if beats {
-			activity.RecordHeartbeat(parent)
-		}
 		for {
 			select {
 			case <-over:

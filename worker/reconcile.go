@@ -128,7 +128,7 @@ func (r *Reconciler) resubmit(ctx context.Context, run store.Run) error {
 	case err != nil:
 		return err
 	case !out.Duplicate:
-		r.Logger.Info("A run was submitted again", "run", run.ID, "thread", run.ThreadID)
+		r.Logger.Debug("A run was submitted again", "run", run.ID, "thread", run.ThreadID)
 	}
 	return nil
 }

@@ -184,7 +184,7 @@ func (c *conversation) dispatch(asker thread.Digest, i int, digest thread.CallDi
 		thread.ToolCall{Name: digest.Name, ID: digest.ID}, thread.ToolError,
 		"Error: stopped by the user before it ended. It may have run in part.")}
 	return call, step.CallToolInput{
-		Ref: c.ref(l.Step), MessageID: id, Pos: f.pos, Asker: asker.ID, Position: i,
+		Ref: c.ref(l.Step), MessageID: id, Pos: f.pos, Asker: asker.ID, AskerPos: asker.Pos, Position: i,
 		Call: digest.ID, Name: digest.Name, PlanHash: l.PlanHash,
 	}, f
 }

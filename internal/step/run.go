@@ -110,9 +110,10 @@ type CallToolInput struct {
 	Ref
 	MessageID string       `json:"message_id"` // of the result
 	Pos       int64        `json:"pos"`
-	Asker     string       `json:"asker"`    // id of the message that asks
-	Position  int          `json:"position"` // of the call in it
-	Call      string       `json:"call"`     // its id
+	Asker     string       `json:"asker"`     // id of the message that asks
+	AskerPos  int64        `json:"asker_pos"` // its position
+	Position  int          `json:"position"`  // of the call in it
+	Call      string       `json:"call"`      // its id
 	Name      string       `json:"name"`
 	PlanHash  string       `json:"plan_hash"`
 	Reply     *Reply       `json:"reply,omitempty"`

@@ -37,7 +37,7 @@ func TestKilledWhileTheModelStreams(t *testing.T) {
 	var tr transcript
 	before, err := stream.Until(ctx, func(f testkit.Frame) bool {
 		tr.read(t, f)
-		return len(tr.of("ai")) > 0 && strings.Contains(tr.of("ai")[0], "cut off")
+		return len(tr.of("ai")) > 0 && strings.Contains(tr.of("ai")[0], "first attempt")
 	})
 	require.NoError(t, err)
 

@@ -52,7 +52,7 @@ func TestDevRefusesWhatItCannotStart(t *testing.T) {
 	_, number, err := net.SplitHostPort(port)
 	require.NoError(t, err)
 	bad := filepath.Join(t.TempDir(), "config.yaml")
-	require.NoError(t, os.WriteFile(bad, []byte("models:\n  - name: x\n    use: openai\n    modell: y\n"), 0o600))
+	require.NoError(t, os.WriteFile(bad, []byte("sandbox:\n  use: local\n\n  allow_host_bsh: true\n"), 0o600))
 	p := testkit.StartDev(t, testkit.DevOptions{})
 
 	for _, tc := range []struct {

@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -28,7 +29,7 @@ func TestStopClosesTheModelRequestAndKeepsTheText(t *testing.T) {
 	var tr transcript
 	_, err = stream.Until(ctx, func(f testkit.Frame) bool {
 		tr.read(t, f)
-		return len(tr.of("ai")) > 0
+		return len(tr.of("ai")) > 0 && strings.Contains(tr.of("ai")[0], "this much")
 	})
 	require.NoError(t, err)
 	require.NoError(t, api.CancelRun(ctx, thread.ThreadID, stream.RunID(), testkit.CancelOptions{Wait: true}))

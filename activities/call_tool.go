@@ -1,0 +1,134 @@
+package activities
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"deerflow/internal/agent"
+	"deerflow/internal/step"
+	"deerflow/internal/store"
+	"deerflow/internal/thread"
+	"deerflow/internal/tools"
+)
+
+// CallTool runs one tool call and stores its result, or stores the reply that
+// takes its place. A failing tool is a result; only lost infrastructure is an
+// error of the activity.
+func (a *Activities) CallTool(parent context.Context, in step.CallToolInput) (step.CallToolResult, error) {
+	ctx, done := alive(parent)
+	defer done()
+	var out step.CallToolResult
+	if err := a.ride(ctx, in.Commit); err != nil {
+		return out, err
+	}
+	doing := fmt.Sprintf("tool %s of run %s", in.Name, in.Run)
+	plan, err := a.plan(ctx, in.PlanHash)
+	if err != nil {
+		return out, border(ctx, doing, err)
+	}
+	spec, _ := plan.Spec(in.Name)
+	unsafe := spec.Class == agent.ClassUnsafe && in.Reply == nil
+	claim, err := a.o.Store.Claim(ctx, store.Claim{Ref: in.Ref, MessageID: in.MessageID, Unsafe: unsafe})
+	if err != nil {
+		return out, border(ctx, doing, err)
+	}
+	if claim.Done != nil {
+		return toolResult(doing, claim.Done)
+	}
+	result, err := a.outcome(ctx, in, claim.MayHaveRun)
+	if err != nil {
+		return out, border(ctx, doing, err)
+	}
+	owner := store.Owner{Ref: in.Ref, MessageID: in.MessageID, Claim: claim.Claim}
+	return a.finishTool(ctx, in, owner, result)
+}
+
+// outcome is the result of a call: of the tool, or what takes its place.
+func (a *Activities) outcome(ctx context.Context, in step.CallToolInput, mayHaveRun bool) (tools.Result, error) {
+	switch {
+	case in.Reply != nil:
+		return tools.Result{Text: in.Reply.Text, Error: in.Reply.Error}, nil
+	case mayHaveRun:
+		return tools.Result{Error: true, Text: fmt.Sprintf(
+			"Error: the worker was lost while %s ran. It may have run, in full or in part, and it was not run again: check before you repeat it.", in.Name)}, nil
+	}
+	call, err := a.callOf(ctx, in)
+	if err != nil {
+		return tools.Result{}, err
+	}
+	set, err := a.toolset(a.o.Config())
+	if err != nil {
+		return tools.Result{}, err
+	}
+	tool, ok := set.Get(in.Name)
+	if !ok {
+		return tools.Result{Error: true, Text: fmt.Sprintf("Error: tool %s is not available any more. Choose another one.", in.Name)}, nil
+	}
+	box, err := a.o.Sandboxes.Acquire(ctx, in.User, in.Thread)
+	if err != nil {
+		return tools.Result{}, fmt.Errorf("get the sandbox of thread %s: %w", in.Thread, err)
+	}
+	result, err := tools.Run(ctx, tool, tools.Call{Args: call.Args, Env: tools.Env{
+		User: in.User, Thread: in.Thread, Run: in.Run, CallID: in.Call, MessageID: in.MessageID, Sandbox: box,
+	}})
+	if err != nil {
+		return tools.Result{}, err
+	}
+	if result.State.Sandbox == nil {
+		result.State.Sandbox = &thread.SandboxRef{ID: box.ID()}
+	}
+	return result, nil
+}
+
+// callOf reads the call, with its arguments, from the message that asks for it.
+func (a *Activities) callOf(ctx context.Context, in step.CallToolInput) (thread.ToolCall, error) {
+	rows, err := a.o.Store.Messages(ctx, in.Thread, thread.Cursor{Segments: []thread.Segment{{From: in.AskerPos, To: in.AskerPos + 1}}})
+	if err != nil {
+		return thread.ToolCall{}, fmt.Errorf("read the message that asks for call %s: %w", in.Call, err)
+	}
+	if len(rows) != 1 || rows[0].ID != in.Asker {
+		return thread.ToolCall{}, fmt.Errorf("message %s, which asks for call %s, is not at position %d", in.Asker, in.Call, in.AskerPos)
+	}
+	call, invalid, ok := rows[0].Message.CallAt(in.Position)
+	if !ok || invalid != nil {
+		return thread.ToolCall{}, fmt.Errorf("message %s has no call at position %d", in.Asker, in.Position)
+	}
+	return call, nil
+}
+
+func (a *Activities) finishTool(ctx context.Context, in step.CallToolInput, owner store.Owner, result tools.Result) (step.CallToolResult, error) {
+	doing := "store the result of " + in.Name
+	status := thread.ToolSuccess
+	if result.Error {
+		status = thread.ToolError
+	}
+	message := thread.ToolResult(in.MessageID, thread.ToolCall{Name: in.Name, ID: in.Call}, status, result.Text)
+	message.Artifact = result.Artifact
+	for key, value := range result.Kwargs {
+		message.SetKwarg(key, value)
+	}
+	out := step.CallToolResult{Message: message.Digest(in.Pos), State: result.State, Interrupt: result.Interrupt}
+	kept, err := json.Marshal(out)
+	if err != nil {
+		return out, fmt.Errorf("%s: %w", doing, err)
+	}
+	row, err := a.o.Store.Finish(ctx, owner, store.NewRow{Pos: in.Pos, Message: message, Digest: kept})
+	if err != nil {
+		return out, border(ctx, doing, err)
+	}
+	return toolResult(doing, &row)
+}
+
+// toolResult is what the row holds.
+func toolResult(doing string, row *store.Row) (step.CallToolResult, error) {
+	var out step.CallToolResult
+	if len(row.Digest) == 0 {
+		out.Message = row.Message.Digest(row.Pos)
+		return out, nil
+	}
+	if err := json.Unmarshal(row.Digest, &out); err != nil {
+		return out, fmt.Errorf("%s: read what message %s returned: %w", doing, row.ID, err)
+	}
+	return out, nil
+}
