@@ -129,6 +129,10 @@ func (a *Activities) finishModel(ctx context.Context, in step.CallModelInput, pl
 	out := step.CallModelResult{
 		Message: plan.DigestOf(&message, in.Pos), FinishReason: response.FinishReason, Usage: response.Usage,
 	}
+	if response.Rewritten {
+		// Only the end told what the beginning was: readers take the whole message.
+		rest = append(rest, store.NewEvent{Type: store.EventReset, Data: store.Reset{MessageID: in.MessageID, Claim: owner.Claim}})
+	}
 	kept, err := json.Marshal(out)
 	if err != nil {
 		return out, fmt.Errorf("%s: %w", doing, err)

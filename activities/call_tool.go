@@ -57,7 +57,8 @@ func (a *Activities) outcome(ctx context.Context, in step.CallToolInput, mayHave
 	if err != nil {
 		return tools.Result{}, err
 	}
-	set, err := a.toolset(a.o.Config())
+	cfg := a.o.Config()
+	set, err := a.toolset(cfg)
 	if err != nil {
 		return tools.Result{}, err
 	}
@@ -71,6 +72,7 @@ func (a *Activities) outcome(ctx context.Context, in step.CallToolInput, mayHave
 	}
 	result, err := tools.Run(ctx, tool, tools.Call{Args: call.Args, Env: tools.Env{
 		User: in.User, Thread: in.Thread, Run: in.Run, CallID: in.Call, MessageID: in.MessageID, Sandbox: box,
+		Limits: limits(cfg),
 	}})
 	if err != nil {
 		return tools.Result{}, err

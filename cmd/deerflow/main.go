@@ -22,6 +22,7 @@ func main() {
 		Env:           os.Getenv,
 		Signals:       signals,
 		Exit:          os.Exit,
+		StartServer:   startServer,
 		DefaultServer: defaultServer,
 		BuildInfo:     debug.ReadBuildInfo,
 	}, os.Args[1:]))
@@ -39,7 +40,8 @@ func execute(app App, args []string) int {
 	code := cli.CodeOf(err, cli.ExitUsage)
 	var exit *cli.ExitError
 	if !errors.As(err, &exit) || exit.Err != nil {
-		text := strings.TrimSpace(cli.CleanLines(err.Error()))
+		suggestions := strings.NewReplacer("\n\nDid you mean this?\n\t", "; did you mean: ", "\n\t", ", ")
+		text := strings.TrimSpace(cli.CleanLines(suggestions.Replace(err.Error())))
 		if code == cli.ExitUsage {
 			text += fmt.Sprintf("\nRun '%s --help' for usage.", cmd.CommandPath())
 		}

@@ -41,9 +41,10 @@ Data goes to standard output, everything else to standard error.
 	root.SetIn(app.In)
 	root.SetOut(app.Out)
 	root.SetErr(app.ErrOut)
-	root.PersistentFlags().StringVar(&g.config, "config", "", "config.yaml to use (env DEERFLOW_CONFIG)")
+	root.PersistentFlags().StringVar(&g.config, "config", "", "config.yaml to use: a `FILE` (env DEERFLOW_CONFIG)")
 	root.PersistentFlags().StringVar(&g.dataDir, "data-dir", "",
-		"directory of databases and files (env DEERFLOW_DATA_DIR, default "+defaultDataDir+")")
+		"`DIR` of databases and files (env DEERFLOW_DATA_DIR, default "+defaultDataDir+")")
+	root.AddCommand(newDevCommand(app, g))
 	root.AddCommand(newRunCommand(app, g))
 	root.AddCommand(newVersionCommand(app))
 	markFailures(root)

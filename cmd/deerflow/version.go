@@ -10,6 +10,9 @@ import (
 	"deerflow/internal/cli"
 )
 
+// version is set by the linker (-X main.version=...); empty in other builds, whose module version counts.
+var version string
+
 // versionInfo is what a binary knows about itself.
 type versionInfo struct {
 	Version  string `json:"version"`
@@ -52,12 +55,12 @@ func (v versionInfo) commitText() string {
 }
 
 func readVersion(read func() (*debug.BuildInfo, bool)) versionInfo {
-	v := versionInfo{Version: "unknown", Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH}
+	v := versionInfo{Version: firstOf(version, "unknown"), Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH}
 	info, ok := read()
 	if !ok {
 		return v
 	}
-	v.Version = firstOf(info.Main.Version, v.Version)
+	v.Version = firstOf(version, info.Main.Version, v.Version)
 	for _, s := range info.Settings {
 		switch s.Key {
 		case "vcs.revision":

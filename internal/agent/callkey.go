@@ -6,6 +6,8 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"math"
+	"strconv"
 	"strings"
 
 	"deerflow/internal/thread"
@@ -34,8 +36,8 @@ var salientArgs = []string{"path", "url", "query", "command", "pattern", "glob",
 // is 12 hex digits, whatever the arguments' size, and does not depend on the
 // order of keys.
 func CallKey(rule KeyRule, call thread.ToolCall) string {
-	args := map[string]json.RawMessage{}
-	if err := json.Unmarshal(call.Args, &args); err != nil {
+	args, ok := arguments(call.Args)
+	if !ok {
 		return hashKey(call.Name + ":" + string(call.Args))
 	}
 	switch rule {
@@ -51,6 +53,21 @@ func CallKey(rule KeyRule, call thread.ToolCall) string {
 	return hashKey(call.Name + ":" + canonical(args, nil))
 }
 
+// arguments reads a call's arguments: an object, also one that was encoded
+// twice; nothing at all is an empty one.
+func arguments(raw json.RawMessage) (map[string]json.RawMessage, bool) {
+	var args map[string]json.RawMessage
+	var inner string
+	if json.Unmarshal(raw, &inner) == nil {
+		raw = json.RawMessage(inner)
+	}
+	if len(raw) == 0 {
+		return args, true
+	}
+	err := json.Unmarshal(raw, &args)
+	return args, err == nil
+}
+
 // canonical writes the chosen, non-null arguments (all when only is nil) with
 // sorted keys.
 func canonical(args map[string]json.RawMessage, only []string) string {
@@ -60,8 +77,11 @@ func canonical(args map[string]json.RawMessage, only []string) string {
 		if !ok || bytes.Equal(raw, []byte("null")) {
 			return
 		}
+		// Numbers keep their digits: two large ids must not become one.
+		decoder := json.NewDecoder(bytes.NewReader(raw))
+		decoder.UseNumber()
 		var v any
-		if json.Unmarshal(raw, &v) == nil {
+		if decoder.Decode(&v) == nil {
 			kept[name] = v
 		}
 	}
@@ -91,12 +111,17 @@ func rangeKey(args map[string]json.RawMessage) string {
 	return fmt.Sprintf("%s:%d-%d", path, (start-1)/lineBucket, (end-1)/lineBucket)
 }
 
+// lineArg reads a line number, also one that came as text.
 func lineArg(raw json.RawMessage, fallback int) int {
-	var n float64
-	if raw == nil || json.Unmarshal(raw, &n) != nil {
+	var text string
+	if json.Unmarshal(raw, &text) != nil {
+		text = string(raw)
+	}
+	n, err := strconv.ParseFloat(strings.TrimSpace(text), 64)
+	if err != nil || math.IsNaN(n) {
 		return fallback
 	}
-	return max(int(n), 1)
+	return int(min(max(n, 1), math.MaxInt32))
 }
 
 func hashKey(text string) string {
@@ -110,10 +135,7 @@ func HashKeys(keys []string) string { return hashKey(strings.Join(keys, "|")) }
 // Salient is the argument that tells a person most about a call, on one line;
 // empty when there is none. args may be nil.
 func Salient(args json.RawMessage) string {
-	values := map[string]json.RawMessage{}
-	if len(args) == 0 || json.Unmarshal(args, &values) != nil {
-		return ""
-	}
+	values, _ := arguments(args)
 	for _, name := range salientArgs {
 		var text string
 		if json.Unmarshal(values[name], &text) == nil && text != "" {

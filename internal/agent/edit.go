@@ -16,7 +16,7 @@ const (
 	EditAfter  EditOp = "after"  // a new message after the named one
 	EditDrop   EditOp = "drop"   // leave the named message out
 	EditWrap   EditOp = "wrap"   // put Text before and Tail after the named message's text
-	EditCut    EditOp = "cut"    // keep the first Keep bytes of the named message's text, then Text
+	EditCut    EditOp = "cut"    // keep the first Keep bytes of the named message's text, then Text; a shorter one stays
 )
 
 // Edit changes the copy of the transcript that one model call sends. It is data
@@ -64,16 +64,38 @@ func ApplyEdits(messages []thread.Message, edits []Edit) []thread.Message {
 		case EditDrop:
 			out = append(out[:at:at], out[at+1:]...)
 		case EditWrap:
-			out[at].Content = thread.Text(e.Text + out[at].Content.String() + e.Tail)
+			out[at].Content = withText(out[at].Content, e.Text+out[at].Content.String()+e.Tail)
 		case EditCut:
 			text := out[at].Content.String()
 			if len(text) > e.Keep {
-				out[at].Content = thread.Text(thread.Prefix(text, e.Keep) + e.Text)
+				out[at].Content = withText(out[at].Content, thread.Prefix(text, e.Keep)+e.Text)
 			}
 		case EditAppend:
 		}
 	}
 	return out
+}
+
+// withText is the content with another text: it stands where the first text
+// block stood, and everything that is no text stays, an image for one.
+func withText(c thread.Content, text string) thread.Content {
+	if !c.IsBlocks() {
+		return thread.Text(text)
+	}
+	block, placed := thread.Block{Type: "text", Text: text}, false
+	var parts []thread.Block
+	for _, b := range c.Parts() {
+		switch {
+		case b.Type != "text" && b.Type != "output_text":
+			parts = append(parts, b)
+		case !placed:
+			parts, placed = append(parts, block), true
+		}
+	}
+	if !placed && text != "" {
+		parts = append(parts, block)
+	}
+	return thread.Blocks(parts...)
 }
 
 func (e Edit) message(n int) thread.Message {

@@ -27,8 +27,8 @@ type ToolSpec struct {
 	Class       RetryClass      `json:"class"`
 	// Timeout bounds one call, start to end.
 	Timeout time.Duration `json:"timeout"`
-	// Key names the arguments that identify a call for loop detection; empty
-	// means all of them.
+	// Key says which arguments identify a call for loop detection; empty is
+	// [KeySalient].
 	Key KeyRule `json:"key,omitempty"`
 }
 

@@ -244,7 +244,7 @@ func (d *Daemon) serve(ctx context.Context, ln net.Listener, o Options, st *stor
 	cfg := d.Config
 	d.URL = "http://" + ln.Addr().String()
 	s := api.New(api.Options{
-		Store: st, Hub: hub, Threads: threads, Files: api.NewLocalFiles(d.dataDir),
+		Store: st, Hub: hub, Threads: threads, Files: api.NewFiles(filepath.Join(d.dataDir, usersDir)),
 		TemporalHealth: func(ctx context.Context) error {
 			_, err := c.CheckHealth(ctx, &client.CheckHealthRequest{})
 			return err

@@ -26,7 +26,12 @@ type Block struct {
 func Text(s string) Content { return Content{text: s} }
 
 // Blocks is content with several parts; none at all is the empty text.
-func Blocks(parts ...Block) Content { return Content{blocks: parts} }
+func Blocks(parts ...Block) Content {
+	if len(parts) == 0 {
+		return Content{}
+	}
+	return Content{blocks: parts}
+}
 
 // IsBlocks reports whether the content is a list.
 func (c Content) IsBlocks() bool { return c.blocks != nil }
@@ -114,24 +119,33 @@ func (b Block) MarshalJSON() ([]byte, error) {
 	}{b.Type, b.Text})
 }
 
-// UnmarshalJSON reads a block object or a bare string.
+// UnmarshalJSON reads a block object or a bare string; null is an empty text. A
+// block that is no text may have anything under its other keys.
 func (b *Block) UnmarshalJSON(data []byte) error {
-	*b = Block{}
+	*b = Block{Type: "text"}
 	data = bytes.TrimSpace(data)
 	if len(data) > 0 && data[0] == '"' {
-		b.Type = "text"
 		return json.Unmarshal(data, &b.Text)
 	}
+	if bytes.Equal(data, []byte("null")) {
+		return nil
+	}
 	var head struct {
-		Type string `json:"type"`
-		Text string `json:"text"`
+		Type string          `json:"type"`
+		Text json.RawMessage `json:"text"`
 	}
 	if err := json.Unmarshal(data, &head); err != nil {
 		return fmt.Errorf("content block: %w", err)
 	}
-	b.Type, b.Text = head.Type, head.Text
-	if head.Type != "text" {
+	b.Type = head.Type
+	if b.Type != "text" {
 		b.Raw = append(json.RawMessage(nil), data...)
+	}
+	if len(head.Text) == 0 {
+		return nil
+	}
+	if err := json.Unmarshal(head.Text, &b.Text); err != nil && b.Type == "text" {
+		return fmt.Errorf("content block: its text must be a string, got %.40s", head.Text)
 	}
 	return nil
 }

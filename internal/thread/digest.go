@@ -8,6 +8,10 @@ import (
 // MaxDigestText is how many bytes of a message's text its digest keeps.
 const MaxDigestText = 256
 
+// MaxDigestName is how many bytes of a tool's name a digest keeps: twice what a
+// name may have, so that no cut name is the name of a tool.
+const MaxDigestName = 128
+
 // MaxDigestArgs is the size up to which a digest keeps a call's arguments.
 const MaxDigestArgs = 256
 
@@ -41,7 +45,7 @@ type CallDigest struct {
 func (m *Message) Digest(pos int64) Digest {
 	text := m.Content.String()
 	d := Digest{
-		ID: m.ID, Role: m.Role, Name: m.Name, Pos: pos, Hidden: m.Hidden(),
+		ID: m.ID, Role: m.Role, Name: Prefix(m.Name, MaxDigestName), Pos: pos, Hidden: m.Hidden(),
 		Empty: text == "", Text: Prefix(text, MaxDigestText),
 		CallID: m.ToolCallID, Error: m.Status == ToolError,
 	}
@@ -52,7 +56,7 @@ func (m *Message) Digest(pos int64) Digest {
 	}
 	for i := range m.CallCount() {
 		call, invalid, _ := m.CallAt(i)
-		c := CallDigest{ID: call.ID, Name: call.Name}
+		c := CallDigest{ID: call.ID, Name: Prefix(call.Name, MaxDigestName)}
 		if invalid != nil {
 			c.Invalid = Prefix(invalid.Error, MaxDigestText)
 		} else if len(call.Args) <= MaxDigestArgs {
@@ -63,8 +67,10 @@ func (m *Message) Digest(pos int64) Digest {
 	return d
 }
 
-// Prefix cuts s to at most n bytes without splitting a character.
+// Prefix cuts s to at most n bytes without splitting a character; a negative n
+// leaves nothing.
 func Prefix(s string, n int) string {
+	n = max(n, 0)
 	if len(s) <= n {
 		return s
 	}

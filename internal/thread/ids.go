@@ -24,14 +24,15 @@ func MessageID(runID string, step int) string { return fmt.Sprintf("%s-%d", runI
 // repeat replaces the card.
 func ClarificationID(toolCallID string) string { return "clarification:" + toolCallID }
 
-// CheckpointID is a UUID that sorts by creation: 48 bits of milliseconds, then
-// a counter, so that ids made in the same millisecond keep their order.
+// CheckpointID is a UUID of version 7 that sorts by creation: 48 bits of
+// milliseconds, then the whole counter, so that ids made in the same
+// millisecond keep their order, then 42 bits of the salt.
 func CheckpointID(at time.Time, counter uint32, salt uint64) string {
-	var b [16]byte
+	const version, variant = 0x7000, 0b10 << 62
 	ms := uint64(max(at.UnixMilli(), 0)) //nolint:gosec // not negative
-	binary.BigEndian.PutUint64(b[:8], ms<<16)
-	binary.BigEndian.PutUint16(b[6:8], 0x7000|uint16(counter&0x0fff)) //nolint:gosec // masked to 12 bits
-	binary.BigEndian.PutUint64(b[8:], salt)
-	b[8] = 0x80 | b[8]&0x3f
+	high, low := uint64(counter>>20), uint64(counter&0xfffff)
+	var b [16]byte
+	binary.BigEndian.PutUint64(b[:8], ms<<16|version|high)
+	binary.BigEndian.PutUint64(b[8:], variant|low<<42|salt>>22)
 	return fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])
 }

@@ -58,24 +58,39 @@ type Answer struct {
 }
 
 // AnswerMessage is the hidden human message that carries an answer: the page
-// flips the card to "answered" by it. A nil question answers whatever is open.
+// flips the card to "answered" by it. An answer that is the label of an option
+// stands for the option's value. A nil question answers whatever is open.
 func AnswerMessage(id string, q *Interrupt, text string) Message {
 	m := Human(id, text)
 	m.SetKwarg(KeyHidden, true)
 	if q == nil {
 		return m
 	}
-	m.Content = Text(`For your clarification "` + q.Value.Question + `", my answer is: ` + text)
 	response := map[string]any{
 		"version": 1, "kind": "human_input_response", "source": q.Value.Source,
-		"request_id": q.ID, "response_kind": "text", "value": text,
+		"request_id": q.ID, "response_kind": "text",
 	}
-	for _, o := range q.Value.Options {
-		if o.Value == text || o.Label == text {
-			response["response_kind"], response["option_id"] = "option", o.ID
-			break
-		}
+	if o, ok := q.Value.option(text); ok {
+		text = o.Value
+		response["response_kind"], response["option_id"] = "option", o.ID
 	}
+	response["value"] = text
+	m.Content = Text(`For your clarification "` + q.Value.Question + `", my answer is: ` + text)
 	m.SetKwarg(KeyHumanInputResponse, response)
 	return m
+}
+
+// option finds the choice that a text names: by its value, else by its label.
+func (c *Card) option(text string) (Option, bool) {
+	for _, o := range c.Options {
+		if o.Value == text {
+			return o, true
+		}
+	}
+	for _, o := range c.Options {
+		if o.Label == text && o.Value != "" {
+			return o, true
+		}
+	}
+	return Option{}, false
 }

@@ -109,11 +109,10 @@ func addDetails(a, b map[string]int) map[string]int {
 		return a
 	}
 	sum := make(map[string]int, len(a)+len(b))
-	// The order of a sum does not show.
-	for k, n := range a { //workflowcheck:ignore
+	for k, n := range a {
 		sum[k] = n
 	}
-	for k, n := range b { //workflowcheck:ignore
+	for k, n := range b {
 		sum[k] += n
 	}
 	return sum
@@ -164,6 +163,26 @@ func Human(id, text string) Message {
 // ToolResult makes the tool message that answers a call.
 func ToolResult(id string, call ToolCall, status ToolStatus, text string) Message {
 	return Message{ID: id, Role: RoleTool, Name: call.Name, ToolCallID: call.ID, Status: status, Content: Text(text)}
+}
+
+// MarshalJSON writes an empty object, not null, for arguments that are not set,
+// and the type whatever the field says: strict clients rely on both.
+func (c ToolCall) MarshalJSON() ([]byte, error) {
+	type plain ToolCall
+	p := plain(c)
+	p.Type = "tool_call"
+	if len(p.Args) == 0 || string(p.Args) == "null" {
+		p.Args = json.RawMessage("{}")
+	}
+	return json.Marshal(p)
+}
+
+// MarshalJSON writes the type whatever the field says.
+func (c InvalidToolCall) MarshalJSON() ([]byte, error) {
+	type plain InvalidToolCall
+	p := plain(c)
+	p.Type = "invalid_tool_call"
+	return json.Marshal(p)
 }
 
 // MarshalJSON writes empty objects, not nulls, for the two maps: strict clients

@@ -1,11 +1,14 @@
 package thread
 
+import "maps"
+
 // Revision changes a stored message under its id; the old body is kept as an
 // earlier revision in the log.
 type Revision struct {
 	MessageID string `json:"message_id"`
-	// StripCalls removes every tool call, and a finish reason of tool_calls
-	// becomes stop: the shared "forced final answer".
+	// StripCalls removes every tool call, also those that an imported message
+	// has in its provider's own form, and a finish reason of tool_calls becomes
+	// stop: the shared "forced final answer".
 	StripCalls bool `json:"strip_calls,omitempty"`
 	// AppendText is added to the content after a blank line.
 	AppendText string `json:"append_text,omitempty"`
@@ -18,12 +21,13 @@ func (r Revision) Apply(m Message) Message {
 	if r.StripCalls {
 		m.ToolCalls, m.InvalidToolCalls = nil, nil
 		if m.ResponseMetadata["finish_reason"] == "tool_calls" {
-			meta := make(map[string]any, len(m.ResponseMetadata))
-			for k, v := range m.ResponseMetadata {
-				meta[k] = v
-			}
-			meta["finish_reason"] = "stop"
-			m.ResponseMetadata = meta
+			m.ResponseMetadata = maps.Clone(m.ResponseMetadata)
+			m.ResponseMetadata["finish_reason"] = "stop"
+		}
+		if m.AdditionalKwargs != nil {
+			m.AdditionalKwargs = maps.Clone(m.AdditionalKwargs)
+			delete(m.AdditionalKwargs, "tool_calls")
+			delete(m.AdditionalKwargs, "function_call")
 		}
 	}
 	if r.AppendText != "" {
@@ -31,12 +35,8 @@ func (r Revision) Apply(m Message) Message {
 	}
 	if len(r.Kwargs) > 0 {
 		kwargs := make(map[string]any, len(m.AdditionalKwargs)+len(r.Kwargs))
-		for k, v := range m.AdditionalKwargs {
-			kwargs[k] = v
-		}
-		for k, v := range r.Kwargs {
-			kwargs[k] = v
-		}
+		maps.Copy(kwargs, m.AdditionalKwargs)
+		maps.Copy(kwargs, r.Kwargs)
 		m.AdditionalKwargs = kwargs
 	}
 	return m

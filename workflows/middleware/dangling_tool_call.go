@@ -1,6 +1,9 @@
 package middleware
 
 import (
+	"slices"
+	"strings"
+
 	"go.temporal.io/sdk/workflow"
 
 	"deerflow/internal/agent"
@@ -23,48 +26,62 @@ const (
 func (*DanglingToolCall) Name() string { return NameDanglingToolCall }
 
 // EditRequest adds one error result per open call, behind the message that
-// asks and the results that it has.
+// asks and the results that stand right behind it, in the order of the calls.
+// Calls without an id are left to package model, which names them.
 func (*DanglingToolCall) EditRequest(_ workflow.Context, run *Run, request *Request) error {
+	results := map[string][]int{} // by call id, the positions of results nobody has taken
 	for i, d := range run.Messages {
-		if d.Role != thread.RoleAI || len(d.Calls) == 0 {
+		if d.Role == thread.RoleTool {
+			results[d.CallID] = append(results[d.CallID], i)
+		}
+	}
+	for i, d := range run.Messages {
+		if d.Role != thread.RoleAI {
 			continue
 		}
-		last, answered := resultsOf(run.Messages, i)
-		for _, call := range d.Calls {
-			if answered[call.ID] > 0 {
-				answered[call.ID]--
-				continue
-			}
+		open := unanswered(d.Calls, i, results)
+		behind := lastResult(run.Messages, i)
+		for _, call := range slices.Backward(open) { // each goes right behind the same message
 			text := danglingInterrupted
 			if call.Invalid != "" {
 				text = danglingInvalid + call.Invalid
 			}
 			request.Edits = append(request.Edits, agent.Edit{
-				Op: agent.EditAfter, ID: last, Role: thread.RoleTool, Name: call.Name, Call: call.ID, Text: text,
+				Op: agent.EditAfter, ID: behind, Role: thread.RoleTool, Name: call.Name, Call: call.ID, Text: text,
 			})
 		}
 	}
 	return nil
 }
 
-// resultsOf finds the results of the message at index i: those up to the next
-// message of the model. It gives the id of the message behind which a missing
-// one belongs, and how many results each call id has.
-func resultsOf(messages []thread.Digest, i int) (last string, answered map[string]int) {
-	last, answered = messages[i].ID, map[string]int{}
-	adjacent := true
-	for _, d := range messages[i+1:] {
-		if d.Role == thread.RoleAI {
-			break
-		}
-		if d.Role != thread.RoleTool {
-			adjacent = false
+// unanswered are the calls of the message at index i that have no result behind
+// it. A result answers one call, the first that asks, since providers may repeat
+// ids in later turns.
+func unanswered(calls []thread.CallDigest, i int, results map[string][]int) []thread.CallDigest {
+	var open []thread.CallDigest
+	for _, call := range calls {
+		if strings.TrimSpace(call.ID) == "" {
 			continue
 		}
-		answered[d.CallID]++
-		if adjacent {
-			last = d.ID
+		free := results[call.ID]
+		for len(free) > 0 && free[0] < i {
+			free = free[1:] // an orphan: no call can take it any more
 		}
+		if len(free) == 0 {
+			open = append(open, call)
+		} else {
+			free = free[1:]
+		}
+		results[call.ID] = free
 	}
-	return last, answered
+	return open
+}
+
+// lastResult is the id of the message behind which a missing result of the
+// message at index i belongs.
+func lastResult(messages []thread.Digest, i int) string {
+	for i+1 < len(messages) && messages[i+1].Role == thread.RoleTool {
+		i++
+	}
+	return messages[i].ID
 }

@@ -39,12 +39,12 @@ func (*LLMErrorHandling) AroundModel(ctx workflow.Context, run *Run, request *Re
 		if errors.As(err, &cancelled) || ctx.Err() != nil {
 			return reply, err
 		}
-		failure, kind := failureOf(err)
-		if kind == step.ErrThreadGone {
+		failure := failureOf(err)
+		if failure.kind == step.ErrThreadGone {
 			return reply, err
 		}
-		if kind == step.ErrRateLimited && pauses < mostPauses {
-			pause := min(time.Duration(failure.RetryAfter)*time.Second, longestPause)
+		if failure.kind == step.ErrRateLimited && pauses < mostPauses {
+			pause := pauseOf(failure.RetryAfter)
 			workflow.GetLogger(ctx).Warn("The provider asks for a pause", "pause", pause, "model", run.Plan.Model)
 			timer := workflow.NewTimerWithOptions(ctx, pause, workflow.TimerOptions{
 				Summary: fmt.Sprintf("%s asks to wait %s, then the call is made again", run.Plan.Model, pause),
@@ -54,29 +54,47 @@ func (*LLMErrorHandling) AroundModel(ctx workflow.Context, run *Run, request *Re
 			}
 			continue
 		}
-		message := fallback(run.Plan.Model, kind, failure)
+		message := failure.message(run.Plan.Model)
 		return ModelReply{Fallback: &message}, nil
 	}
 }
 
-func failureOf(err error) (step.ModelFailure, string) {
-	var app *temporal.ApplicationError
-	if errors.As(err, &app) {
-		var f step.ModelFailure
-		if app.HasDetails() && app.Details(&f) == nil && f.Message != "" {
-			return f, app.Type()
-		}
-		return step.ModelFailure{Reason: "generic", Message: app.Message()}, app.Type()
-	}
-	var timeout *temporal.TimeoutError
-	if errors.As(err, &timeout) {
-		return step.ModelFailure{Reason: "transient", Message: "the model did not answer in time"}, step.ErrModel
-	}
-	return step.ModelFailure{Reason: "generic", Message: err.Error()}, step.ErrModel
+// pauseOf is how long to wait when a provider asks for some seconds.
+func pauseOf(seconds int) time.Duration {
+	return time.Duration(min(max(seconds, 1), int(longestPause/time.Second))) * time.Second
 }
 
-// Sentences for the user, by reason. Each says what to do.
-func sentence(model string, f step.ModelFailure) string {
+// failure is a model call that failed for good.
+type failure struct {
+	step.ModelFailure
+	kind     string // one of the step.Err... types
+	provider bool   // the message is the provider's own
+}
+
+func failureOf(err error) failure {
+	var app *temporal.ApplicationError
+	var timeout *temporal.TimeoutError
+	switch {
+	case errors.As(err, &app):
+		f := failure{kind: app.Type(), provider: true}
+		if !app.HasDetails() || app.Details(&f.ModelFailure) != nil || f.Message == "" {
+			f.ModelFailure, f.provider = step.ModelFailure{Reason: "generic", Message: app.Message()}, false
+		}
+		switch f.kind {
+		case step.ErrContextLength:
+			f.Reason = "context_length"
+		case "":
+			f.kind = step.ErrModel
+		}
+		return f
+	case errors.As(err, &timeout):
+		return failure{ModelFailure: step.ModelFailure{Reason: "transient", Message: "the model did not answer in time"}, kind: step.ErrModel}
+	}
+	return failure{ModelFailure: step.ModelFailure{Reason: "generic", Message: err.Error()}, kind: step.ErrModel}
+}
+
+// sentence tells the user what happened to which model, and what to do.
+func (f *failure) sentence(model string) string {
 	switch f.Reason {
 	case "quota":
 		return fmt.Sprintf("The account of model %q has no quota left, so I could not go on. Check its billing, then send a message to continue.", model)
@@ -86,22 +104,28 @@ func sentence(model string, f step.ModelFailure) string {
 		return fmt.Sprintf("Model %q could not be reached, also after several tries. Nothing is lost: send a message to continue.", model)
 	case "context_length":
 		return fmt.Sprintf("This conversation has grown beyond what model %q can read at once. Start a new thread, or choose a model with a larger window.", model)
+	case "bad_request":
+		return fmt.Sprintf("The provider of model %q does not accept the request. Check the model's settings in config.yaml, then send a message to try again.", model)
+	case "unstructured_call":
+		return fmt.Sprintf("Model %q wrote its tool calls as plain text, also after several tries, so none of them was run. Choose another model, or send a message to try again.", model)
 	}
-	return fmt.Sprintf("Model %q refused the request. Send a message to try again.", model)
+	return fmt.Sprintf("The call of model %q failed. Send a message to try again.", model)
 }
 
-func fallback(model, kind string, f step.ModelFailure) thread.Message {
-	if kind == step.ErrContextLength {
-		f.Reason = "context_length"
-	}
-	text := sentence(model, f)
+// message is what stands in the transcript in place of an answer.
+func (f *failure) message(model string) thread.Message {
+	text := f.sentence(model)
 	detail := thread.Prefix(f.Message, 500)
-	if detail != "" {
+	switch {
+	case detail == "":
+	case f.provider:
 		text += "\n\nThe provider said: " + detail
+	default:
+		text += "\n\nWhat went wrong: " + detail
 	}
 	m := thread.Message{Role: thread.RoleAI, Content: thread.Text(text)}
 	m.SetKwarg(thread.KeyErrorFallback, true)
-	m.SetKwarg(thread.KeyErrorType, kind)
+	m.SetKwarg(thread.KeyErrorType, f.kind)
 	m.SetKwarg(thread.KeyErrorReason, f.Reason)
 	m.SetKwarg(thread.KeyErrorDetail, detail)
 	return m

@@ -21,22 +21,33 @@ import (
 // goes on with them.
 type LoopDetection struct {
 	Base
-	settings agent.LoopSettings
-	state    loopState
-}
-
-type loopState struct {
-	Hashes  []string `json:"hashes,omitempty"` // of the last messages with calls
-	Tools   []string `json:"tools,omitempty"`  // names of the last calls
-	Warned  []string `json:"warned,omitempty"` // hashes and tools that were warned about
-	Pending []string `json:"pending,omitempty"`
+	settings  agent.LoopSettings
+	overrides map[string]agent.FreqLimit // by tool key
+	state     loopState
 }
 
 const mostPendingWarnings = 4
 
-// NewLoopDetection makes the middleware; zero settings are the defaults.
+// NewLoopDetection makes the middleware; settings that are zero are the
+// defaults.
 func NewLoopDetection(_ workflow.Context, s agent.LoopSettings) *LoopDetection {
-	return &LoopDetection{settings: s}
+	s.Warn, s.Hard = orDefault(s.Warn, 3), orDefault(s.Hard, 5)
+	s.FreqWarn, s.FreqHard = orDefault(s.FreqWarn, 30), orDefault(s.FreqHard, 50)
+	// A window below a hard limit would make that limit dead.
+	s.Window = max(orDefault(s.Window, 20), s.Hard)
+	l := &LoopDetection{settings: s, overrides: map[string]agent.FreqLimit{}}
+	for _, name := range workflow.DeterministicKeys(s.FreqOverrides) {
+		o := s.FreqOverrides[name]
+		l.overrides[toolKey(name)] = agent.FreqLimit{Warn: orDefault(o.Warn, s.FreqWarn), Hard: orDefault(o.Hard, s.FreqHard)}
+	}
+	return l
+}
+
+func orDefault(n, fallback int) int {
+	if n <= 0 {
+		return fallback
+	}
+	return n
 }
 
 // Name is LoopDetection.
@@ -45,11 +56,23 @@ func (*LoopDetection) Name() string { return NameLoopDetection }
 // EditRequest delivers the warnings behind all messages, so never between a
 // call and its result (B03).
 func (l *LoopDetection) EditRequest(_ workflow.Context, _ *Run, request *Request) error {
-	if len(l.state.Pending) > 0 {
-		request.Append("loop_warning", strings.Join(l.state.Pending, "\n\n"))
-		l.state.Pending = nil
+	if len(l.state.pending) == 0 {
+		return nil
 	}
+	texts := make([]string, 0, len(l.state.pending))
+	for _, w := range l.state.pending {
+		texts = append(texts, l.text(w))
+	}
+	request.Append("loop_warning", strings.Join(texts, "\n\n"))
+	l.state.pending = nil
 	return nil
+}
+
+func (l *LoopDetection) text(w loopWarning) string {
+	if w.tool == "" {
+		return fmt.Sprintf("[LOOP DETECTED] You have made the same tool calls %d times. Use what you have, or try something else; at %d times the run is stopped.", w.count, l.settings.Hard)
+	}
+	return fmt.Sprintf("[LOOP DETECTED] You have called %s %d times. Come to a conclusion from what you have; at %d calls the run is stopped.", w.tool, w.count, l.limit(toolKey(w.tool)).Hard)
 }
 
 // AfterModel counts the message's calls, and stops the run at a hard limit.
@@ -62,8 +85,8 @@ func (l *LoopDetection) AfterModel(_ workflow.Context, _ *Run, reply *ModelReply
 		return l.stop(reply.Message, stop), nil
 	}
 	for _, w := range warnings {
-		if len(l.state.Pending) < mostPendingWarnings && !slices.Contains(l.state.Pending, w) {
-			l.state.Pending = append(l.state.Pending, w)
+		if len(l.state.pending) < mostPendingWarnings && !slices.Contains(l.state.pending, w) {
+			l.state.pending = append(l.state.pending, w)
 		}
 	}
 	return Update{}, nil
@@ -71,29 +94,30 @@ func (l *LoopDetection) AfterModel(_ workflow.Context, _ *Run, reply *ModelReply
 
 // count takes a message into both windows. A stop wins over any warning of the
 // same message (C04).
-func (l *LoopDetection) count(calls []thread.CallDigest) (stop string, warnings []string) {
-	hash := messageHash(calls)
-	l.state.Hashes = last(append(l.state.Hashes, hash), l.settings.Window)
-	l.forget("hash:"+hash, l.state.Hashes, l.settings.Warn)
-	equal := count(l.state.Hashes, hash)
-	switch {
-	case equal >= l.settings.Hard:
+func (l *LoopDetection) count(calls []thread.CallDigest) (stop string, warnings []loopWarning) {
+	s := &l.state
+	key := messageKey(calls)
+	s.messages = newest(append(s.messages, key), l.settings.Window)
+	equal := count(s.messages, key)
+	if equal >= l.settings.Hard {
 		stop = fmt.Sprintf("the same tool calls came %d times", equal)
-	case equal >= l.settings.Warn && l.warn("hash:"+hash):
-		warnings = append(warnings, fmt.Sprintf("[LOOP DETECTED] You have made the same tool calls %d times. Use what you have, or try something else; repeated once more, the run is stopped.", equal))
+	}
+	if due(&s.warnedMessages, key, equal >= l.settings.Warn) {
+		warnings = append(warnings, loopWarning{count: equal})
 	}
 	for _, call := range calls {
-		l.state.Tools = last(append(l.state.Tools, call.Name), l.toolWindow())
-		used, limit := count(l.state.Tools, call.Name), l.limit(call.Name)
-		switch {
-		case used >= limit.Hard:
+		key := toolKey(call.Name)
+		s.tools = newest(append(s.tools, key), l.toolWindow())
+		used, limit := count(s.tools, key), l.limit(key)
+		if used >= limit.Hard {
 			stop = fmt.Sprintf("tool %s was called %d times", call.Name, used)
-		case used < limit.Warn:
-			l.unwarn("tool:" + call.Name)
-		case l.warn("tool:" + call.Name):
-			warnings = append(warnings, fmt.Sprintf("[LOOP DETECTED] You have called %s %d times. Come to a conclusion from what you have; at %d calls the run is stopped.", call.Name, used, limit.Hard))
+		}
+		if due(&s.warnedTools, key, used >= limit.Warn) {
+			warnings = append(warnings, loopWarning{count: used, tool: wireName(call.Name)})
 		}
 	}
+	s.warnedMessages = forget(s.warnedMessages, s.messages, func(string) int { return l.settings.Warn })
+	s.warnedTools = forget(s.warnedTools, s.tools, func(key string) int { return l.limit(key).Warn })
 	return stop, warnings
 }
 
@@ -111,7 +135,7 @@ func (l *LoopDetection) stop(m thread.Digest, why string) Update {
 
 // Save keeps the windows.
 func (l *LoopDetection) Save(workflow.Context) (json.RawMessage, error) {
-	if len(l.state.Hashes) == 0 && len(l.state.Pending) == 0 {
+	if len(l.state.messages) == 0 {
 		return nil, nil
 	}
 	return json.Marshal(l.state)
@@ -123,58 +147,43 @@ func (l *LoopDetection) Restore(_ workflow.Context, saved json.RawMessage) error
 }
 
 func (l *LoopDetection) limit(tool string) agent.FreqLimit {
-	if o, ok := l.settings.FreqOverrides[tool]; ok {
+	if o, ok := l.overrides[tool]; ok {
 		return o
 	}
 	return agent.FreqLimit{Warn: l.settings.FreqWarn, Hard: l.settings.FreqHard}
 }
 
-// toolWindow is at least the largest hard limit: a smaller one would make that
-// limit dead.
+// toolWindow is at least the largest hard limit, for the same reason as the
+// window of messages.
 func (l *LoopDetection) toolWindow() int {
 	window := max(l.settings.Window, l.settings.FreqHard)
-	for _, name := range workflow.DeterministicKeys(l.settings.FreqOverrides) {
-		window = max(window, l.settings.FreqOverrides[name].Hard)
+	for _, key := range workflow.DeterministicKeys(l.overrides) {
+		window = max(window, l.overrides[key].Hard)
 	}
 	return window
 }
 
-// warn reports whether a warning is due, and notes that it was given.
-func (l *LoopDetection) warn(key string) bool {
-	if slices.Contains(l.state.Warned, key) {
-		return false
+// due notes that a key is at its warning limit, or below it, and reports
+// whether a warning has to be given now: once, until it was below again.
+func due(warned *[]string, key string, reached bool) bool {
+	at := slices.Index(*warned, key)
+	switch {
+	case reached && at < 0:
+		*warned = append(*warned, key)
+		return true
+	case !reached && at >= 0:
+		*warned = slices.Delete(*warned, at, at+1)
 	}
-	l.state.Warned = append(l.state.Warned, key)
-	return true
+	return false
 }
 
-func (l *LoopDetection) unwarn(key string) {
-	l.state.Warned = slices.DeleteFunc(l.state.Warned, func(k string) bool { return k == key })
-}
-
-// forget drops warnings about hashes that have left the window: they may warn
-// again.
-func (l *LoopDetection) forget(current string, window []string, warnAt int) {
-	l.state.Warned = slices.DeleteFunc(l.state.Warned, func(key string) bool {
-		hash, isHash := strings.CutPrefix(key, "hash:")
-		return isHash && key != current && !slices.Contains(window, hash)
+// forget drops the notes that do not matter any more: the key has left the
+// window, or is so rare in it that its next occurrence would be below the limit.
+func forget(warned, window []string, limit func(key string) int) []string {
+	return slices.DeleteFunc(warned, func(key string) bool {
+		n := count(window, key)
+		return n == 0 || n+1 < limit(key)
 	})
-	if count(window, strings.TrimPrefix(current, "hash:")) < warnAt {
-		l.unwarn(current)
-	}
-}
-
-// messageHash does not depend on the order of calls.
-func messageHash(calls []thread.CallDigest) string {
-	keys := make([]string, 0, len(calls))
-	for _, c := range calls {
-		keys = append(keys, c.Key)
-	}
-	slices.Sort(keys)
-	if len(keys) == 1 {
-		return keys[0]
-	}
-	return agent.HashKeys(keys)
 }
 
 func count(list []string, s string) int {
@@ -187,7 +196,7 @@ func count(list []string, s string) int {
 	return n
 }
 
-func last(list []string, n int) []string {
+func newest(list []string, n int) []string {
 	if len(list) > n {
 		return slices.Clone(list[len(list)-n:])
 	}

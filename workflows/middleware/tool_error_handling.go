@@ -14,7 +14,8 @@ import (
 
 // ToolErrorHandling makes every failure around a tool a result for the model: a
 // call of a tool that does not exist, a call that cannot be run, a worker that
-// was lost (B10). A cancel passes through.
+// was lost (B10). A cancel passes through, and so does the end of a thread that
+// was deleted.
 type ToolErrorHandling struct{ Base }
 
 // Name is ToolErrorHandling.
@@ -33,7 +34,8 @@ func (*ToolErrorHandling) AroundTool(ctx workflow.Context, run *Run, call *ToolC
 		return reply, nil
 	}
 	var cancelled *temporal.CanceledError
-	if errors.As(err, &cancelled) || ctx.Err() != nil {
+	var app *temporal.ApplicationError
+	if errors.As(err, &cancelled) || ctx.Err() != nil || errors.As(err, &app) && app.Type() == step.ErrThreadGone {
 		return reply, err
 	}
 	workflow.GetLogger(ctx).Warn("A tool activity failed; the model is told", "tool", call.Name, "error", err)
@@ -41,6 +43,9 @@ func (*ToolErrorHandling) AroundTool(ctx workflow.Context, run *Run, call *ToolC
 }
 
 func unknownTool(name string, plan *agent.Summary) string {
+	if len(plan.Tools) == 0 {
+		return fmt.Sprintf("Error: %q is not a tool, and this run has none.", name)
+	}
 	names := make([]string, 0, len(plan.Tools))
 	for _, t := range plan.Tools {
 		names = append(names, t.Name)

@@ -1,0 +1,132 @@
+package api
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/labstack/echo/v4"
+
+	"deerflow/internal/step"
+	"deerflow/internal/store"
+	"deerflow/internal/thread"
+	"deerflow/internal/threadclient"
+)
+
+// cancelRequest is the query of a cancel.
+type cancelRequest struct {
+	wait   bool
+	action thread.CancelAction
+}
+
+func parseCancel(c echo.Context) (cancelRequest, error) {
+	r := cancelRequest{action: thread.CancelInterrupt}
+	switch wait := c.QueryParam("wait"); wait {
+	case "", "0", "false":
+	case "1", "true":
+		r.wait = true
+	default:
+		return r, invalidField("bool_parsing", "Input should be 0 or 1", "query", "wait")
+	}
+	switch action := thread.CancelAction(c.QueryParam("action")); action {
+	case "", thread.CancelInterrupt:
+	case thread.CancelRollback:
+		r.action = action
+	default:
+		return r, invalidField("literal_error", "Input should be 'interrupt' or 'rollback'", "query", "action")
+	}
+	return r, nil
+}
+
+func (s *Server) cancelRun(c echo.Context) error {
+	request, err := parseCancel(c)
+	if err != nil {
+		return err
+	}
+	t, err := s.ownThread(c)
+	if err != nil {
+		return err
+	}
+	ctx := c.Request().Context()
+	run, err := s.run(ctx, t.ID, c.Param("run"))
+	if err != nil {
+		return err
+	}
+	if err := s.stopRun(ctx, &t, &run, request.action); err != nil {
+		return err
+	}
+	if !request.wait {
+		return c.NoContent(http.StatusAccepted)
+	}
+	if err := s.awaitEnd(ctx, &run); err != nil {
+		return err
+	}
+	return c.NoContent(http.StatusNoContent)
+}
+
+// stopRun asks the thread to stop a run. One that was stopped already is fine.
+func (s *Server) stopRun(ctx context.Context, t *store.Thread, run *store.Run, action thread.CancelAction) error {
+	if run.Status == thread.RunInterrupted {
+		return nil
+	}
+	if run.Status.Terminal() && !s.waitsForAnswer(ctx, t, run) {
+		return notCancellable(run)
+	}
+	_, err := s.o.Threads.Cancel(ctx, run.ThreadID, uuid.NewString(), step.CancelRun{RunID: run.ID, Action: action})
+	switch {
+	case err == nil || errors.Is(err, threadclient.ErrNoWorker):
+		return nil // without a worker the thread takes it when one is back
+	case errors.Is(err, threadclient.ErrUnavailable):
+		return unavailable(err)
+	case refusal(err) == nil:
+		return err
+	}
+	now, readErr := s.run(ctx, run.ThreadID, run.ID)
+	if readErr != nil {
+		return readErr
+	}
+	if now.Status == thread.RunInterrupted {
+		return nil
+	}
+	return notCancellable(&now)
+}
+
+// waitsForAnswer reports whether a run, though it has ended, is the one whose
+// question the thread waits with: cancelling closes the question.
+func (s *Server) waitsForAnswer(ctx context.Context, t *store.Thread, run *store.Run) bool {
+	if t.Status != thread.StatusInterrupted {
+		return false
+	}
+	newest, err := s.o.Store.ListRuns(ctx, t.ID, store.RunQuery{Limit: 1})
+	return err == nil && len(newest) == 1 && newest[0].ID == run.ID
+}
+
+func notCancellable(run *store.Run) *apiError {
+	return fail(http.StatusConflict, "Run %s is not cancellable (status: %s)", run.ID, run.Status)
+}
+
+// awaitEnd waits until a run has ended.
+func (s *Server) awaitEnd(ctx context.Context, run *store.Run) error {
+	if run.Status.Terminal() {
+		return nil
+	}
+	ctx, stop := s.untilClosed(ctx)
+	defer stop()
+	_, err := s.follow(ctx, followed{thread: run.ThreadID, run: run.ID}, silent{heartbeat: s.o.Heartbeat})
+	if s.closed() {
+		return &apiError{status: http.StatusServiceUnavailable, detail: "The server is shutting down; the run is being cancelled", retry: 1}
+	}
+	return err
+}
+
+// cancelAbandoned stops a run whose client has gone and had asked for that.
+func (s *Server) cancelAbandoned(ctx context.Context, threadID, runID string) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 15*time.Second)
+	defer cancel()
+	_, err := s.o.Threads.Cancel(ctx, threadID, uuid.NewString(), step.CancelRun{RunID: runID, Action: thread.CancelInterrupt})
+	if err != nil && refusal(err) == nil {
+		s.o.Logger.Warn("Cancel a run whose client has gone", "thread", threadID, "run", runID, "error", err)
+	}
+}

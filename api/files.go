@@ -1,0 +1,77 @@
+package api
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"time"
+
+	"deerflow/internal/thread"
+)
+
+// VirtualRoot is where a thread's files stand for its tools and its clients.
+const VirtualRoot = "/mnt/user-data"
+
+// virtualDirs are the directories under [VirtualRoot] that clients may read.
+func virtualDirs() []string { return []string{"workspace", dirUploads, "outputs"} }
+
+const dirUploads = "uploads"
+
+// FileOwner says whose files are meant.
+type FileOwner struct {
+	User   string
+	Thread string
+}
+
+// FileInfo describes a file of a thread.
+type FileInfo struct {
+	Name     string
+	Path     string // virtual, below VirtualRoot
+	Size     int64
+	Modified time.Time
+}
+
+// OpenFile is a regular file that is open for reading.
+type OpenFile interface {
+	io.ReadSeekCloser
+	Info() FileInfo
+}
+
+// Errors of [Files].
+var (
+	// ErrFileNotFound: there is no such file.
+	ErrFileNotFound = fmt.Errorf("no such file: %w", fs.ErrNotExist)
+	// ErrFileRefused: the path leads out of the thread's directories, or to
+	// something that is no file.
+	ErrFileRefused = errors.New("the path does not name a file of the thread")
+	// ErrFileTooLarge: more came than was allowed.
+	ErrFileTooLarge = errors.New("the file is too large")
+)
+
+// Files keeps the files of threads. A thread's directories need not exist
+// before its first upload.
+type Files interface {
+	// Upload stores what r gives, at most limit bytes, as a new file of the
+	// uploads directory. Nothing is ever overwritten: a name that is taken, in
+	// whatever Unicode form, gets a number. Nothing is left of an upload that
+	// fails.
+	Upload(ctx context.Context, o FileOwner, name string, r io.Reader, limit int64) (FileInfo, error)
+	// Discard removes an upload that is not wanted after all.
+	Discard(ctx context.Context, o FileOwner, name string) error
+	// Open opens the file at a virtual path such as /mnt/user-data/outputs/a.md.
+	Open(ctx context.Context, o FileOwner, virtualPath string) (OpenFile, error)
+	// List describes the uploads, by name.
+	List(ctx context.Context, o FileOwner) ([]FileInfo, error)
+	// RemoveThread removes all files of a thread.
+	RemoveThread(ctx context.Context, o FileOwner) error
+}
+
+// check refuses ids that would be more than one part of a path.
+func (o FileOwner) check() error {
+	if !thread.ValidID(o.User) || !thread.ValidID(o.Thread) {
+		return fmt.Errorf("user %q, thread %q: %w", o.User, o.Thread, ErrFileRefused)
+	}
+	return nil
+}

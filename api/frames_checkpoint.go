@@ -1,0 +1,139 @@
+package api
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"maps"
+	"slices"
+
+	"deerflow/internal/store"
+	"deerflow/internal/thread"
+)
+
+// checkpoint adds the frames of a commit: what changed beside the messages, the
+// state, and the questions that the thread waits with.
+func (b *builder) checkpoint(ctx context.Context) error {
+	var ref store.CheckpointRef
+	if err := json.Unmarshal(b.ev.Data, &ref); err != nil {
+		return err
+	}
+	if err := b.channelUpdates(&ref.Update); err != nil {
+		return err
+	}
+	if err := b.values(ctx, b.ev.Seq); err != nil {
+		return err
+	}
+	if len(ref.Interrupts) > 0 {
+		if err := b.interrupts(ctx, ref.Interrupts); err != nil {
+			return err
+		}
+	}
+	return b.checkpointState(ctx, &ref)
+}
+
+// channelNode names the node that writes a channel, in DeerFlow's words: pages
+// look for some of them.
+func channelNode(channel string) string {
+	switch channel {
+	case "title":
+		return "TitleMiddleware.after_model"
+	case "thread_data":
+		return "ThreadDataMiddleware.before_agent"
+	case "sandbox":
+		return "SandboxMiddleware.before_agent"
+	}
+	return nodeTools
+}
+
+// channelUpdates adds one frame for each channel that changed.
+func (b *builder) channelUpdates(u *thread.StateUpdate) error {
+	if u.IsZero() {
+		return nil
+	}
+	data, err := json.Marshal(u)
+	if err != nil {
+		return err
+	}
+	changed := channels{}
+	if err := json.Unmarshal(data, &changed); err != nil {
+		return err
+	}
+	for _, name := range slices.Sorted(maps.Keys(changed)) {
+		if err := b.update(channelNode(name), channels{name: changed[name]}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// interrupts adds the questions: the state with them, since some clients look
+// at nothing else in such a frame, and an update.
+func (b *builder) interrupts(ctx context.Context, questions []thread.Interrupt) error {
+	if b.wants(modeValues) {
+		values, err := b.s.valuesAt(ctx, b.thread, b.run, b.ev.Seq)
+		if err != nil {
+			return err
+		}
+		if values, err = withInterrupts(values, questions); err != nil {
+			return err
+		}
+		b.add(modeValues, frameValues, values)
+	} else {
+		b.n++
+	}
+	return b.update(interruptKey, questions)
+}
+
+// checkpointState adds the frames of the modes checkpoints and debug.
+func (b *builder) checkpointState(ctx context.Context, ref *store.CheckpointRef) error {
+	if !b.wants(modeCheckpoints) && !b.modes.has(modeDebug) {
+		b.n += 2
+		return nil
+	}
+	cp, err := b.s.o.Store.GetCheckpoint(ctx, b.thread, ref.ID)
+	if errors.Is(err, store.ErrNotFound) {
+		b.n += 2
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	values, err := b.s.valuesAt(ctx, b.thread, b.run, b.ev.Seq)
+	if err != nil {
+		return err
+	}
+	var all channels
+	if err := json.Unmarshal(values, &all); err != nil {
+		return err
+	}
+	payload := map[string]any{
+		"values": all, "next": nextOf(&cp), "tasks": tasksOf(&cp),
+		"metadata": map[string]any{"source": "loop", "step": cp.Step, "parents": map[string]any{}},
+		"config": map[string]any{"configurable": map[string]any{
+			"thread_id": b.thread, "checkpoint_ns": "", "checkpoint_id": cp.ID,
+		}},
+	}
+	if err := b.addValue(modeCheckpoints, "checkpoints", payload); err != nil {
+		return err
+	}
+	return b.debug("checkpoint", payload)
+}
+
+// taskResult adds the frames of the modes tasks and debug: a node is done.
+func (b *builder) taskResult(id, node string, stored *wireRow) error {
+	result := map[string]any{
+		"id": taskID(id), "name": node, "error": nil, "interrupts": []any{},
+		"result": map[string]any{"messages": []json.RawMessage{stored.json}},
+	}
+	if err := b.addValue(modeTasks, "tasks", result); err != nil {
+		return err
+	}
+	return b.debug("task_result", result)
+}
+
+func (b *builder) debug(kind string, payload any) error {
+	return b.addValue(modeDebug, "debug", map[string]any{
+		"type": kind, "step": b.ev.Step, "timestamp": stamp(b.ev.At), "payload": payload,
+	})
+}

@@ -1,0 +1,98 @@
+package api
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"deerflow/internal/step"
+	"deerflow/internal/store"
+	"deerflow/internal/stream"
+)
+
+// Threads hands requests to the workflows that are the threads. The errors are
+// those of package threadclient: a RefusedError, ErrUnavailable, ErrNoWorker.
+type Threads interface {
+	Submit(ctx context.Context, user, threadID string, s step.SubmitRun) (step.SubmitResult, error)
+	Cancel(ctx context.Context, threadID, updateID string, r step.CancelRun) (step.CancelResult, error)
+	Stop(ctx context.Context, threadID string) error
+}
+
+// Options are what a [Server] works with. Store, Hub, Threads and Files are
+// needed; the rest has defaults.
+type Options struct {
+	Store   *store.Store
+	Hub     *stream.Hub
+	Threads Threads
+	Files   Files
+
+	// TemporalHealth and WorkerHealth tell whether that part answers; nil means
+	// that this process does not look at it. Their context ends after
+	// two seconds.
+	TemporalHealth func(ctx context.Context) error
+	WorkerHealth   func(ctx context.Context) error
+
+	// Models are the names that a run may ask for; empty allows every name.
+	Models       []string
+	DefaultModel string
+
+	Uploads UploadLimits
+	// AllowedOrigins are web pages of other origins that may call, such as
+	// https://app.example.com. They get CORS headers, all others none.
+	AllowedOrigins []string
+	// AllowedHosts are values of the Host header beside the loopback names, with
+	// or without a port.
+	AllowedHosts []string
+
+	Version    string
+	TemporalUI string // address of the Temporal Web UI, shown in /info
+
+	Logger *slog.Logger     // slog.Default when nil
+	Now    func() time.Time // time.Now when nil
+	// Heartbeat is the longest silence on a stream; 5 s when zero.
+	Heartbeat time.Duration
+	// WriteTimeout is how long a client may take to accept one frame; 15 s when
+	// zero.
+	WriteTimeout time.Duration
+}
+
+// UploadLimits bound one upload request; zero fields take the defaults.
+type UploadLimits struct {
+	MaxFiles     int   // 10
+	MaxFileSize  int64 // bytes, 50 MiB
+	MaxTotalSize int64 // bytes, 100 MiB
+}
+
+const (
+	defaultMaxFiles     = 10
+	defaultMaxFileSize  = 50 << 20
+	defaultMaxTotalSize = 100 << 20
+
+	defaultHeartbeat    = 5 * time.Second
+	defaultWriteTimeout = 15 * time.Second
+)
+
+func (o Options) withDefaults() Options {
+	if o.Logger == nil {
+		o.Logger = slog.Default()
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Heartbeat <= 0 {
+		o.Heartbeat = defaultHeartbeat
+	}
+	if o.WriteTimeout <= 0 {
+		o.WriteTimeout = defaultWriteTimeout
+	}
+	if o.Uploads.MaxFiles <= 0 {
+		o.Uploads.MaxFiles = defaultMaxFiles
+	}
+	if o.Uploads.MaxFileSize <= 0 {
+		o.Uploads.MaxFileSize = defaultMaxFileSize
+	}
+	if o.Uploads.MaxTotalSize <= 0 {
+		o.Uploads.MaxTotalSize = defaultMaxTotalSize
+	}
+	return o
+}

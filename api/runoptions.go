@@ -1,0 +1,85 @@
+package api
+
+import (
+	"encoding/json"
+	"regexp"
+
+	"deerflow/internal/thread"
+)
+
+const (
+	defaultRecursion = 100
+	maxRecursion     = 1000
+)
+
+var contextAgent = regexp.MustCompile(`^[A-Za-z0-9-]+$`)
+
+// parseOptions reads what the caller chooses for the run. The keys may stand in
+// config.configurable, in config.context and in context; the later place wins.
+// Keys that no option has are left alone: pages send thread ids and more.
+func parseOptions(body object, o *thread.RunOptions) {
+	config := body.child("config")
+	merged := object{loc: []any{"body", "context"}, raw: map[string]json.RawMessage{}, errs: body.errs}
+	for _, place := range []object{config.child("configurable"), config.child("context"), body.child("context")} {
+		for key := range place.raw {
+			if raw := place.get(key); raw != nil {
+				merged.raw[key] = raw
+			}
+		}
+	}
+	o.Model = merged.text("model_name")
+	if o.Model == "" {
+		o.Model = merged.text("model")
+	}
+	o.ThinkingEnabled = merged.flag("thinking_enabled")
+	o.ReasoningEffort = merged.text("reasoning_effort")
+	if off := merged.flag("disable_clarification"); off != nil {
+		o.DisableClarification = *off
+	}
+	if name := merged.text("agent_name"); name != "" {
+		if !contextAgent.MatchString(name) {
+			merged.fault("agent_name", "string_pattern_mismatch", "An agent name has letters, digits and '-' only")
+		}
+		o.AgentName = name
+	}
+	o.RecursionLimit = recursionLimit(config)
+	o.Extra = extraOptions(merged)
+}
+
+// recursionLimit reads how many turns a run may take: 0 when nothing is said,
+// the default for nonsense, at most 1000.
+func recursionLimit(config object) int {
+	raw := config.get("recursion_limit")
+	if raw == nil {
+		return 0
+	}
+	var n int
+	if err := json.Unmarshal(raw, &n); err != nil || n <= 0 {
+		return defaultRecursion
+	}
+	return min(n, maxRecursion)
+}
+
+// extraOptions checks the options that later stages of a run look at and keeps
+// them as they were sent.
+func extraOptions(merged object) json.RawMessage {
+	kept := map[string]json.RawMessage{}
+	keep := func(key string, valid bool) {
+		if valid {
+			kept[key] = merged.raw[key]
+		}
+	}
+	keep("mode", merged.text("mode") != "")
+	for _, key := range []string{"is_plan_mode", "subagent_enabled", "is_bootstrap"} {
+		keep(key, merged.flag(key) != nil)
+	}
+	for _, key := range []string{"max_concurrent_subagents", "max_total_subagents"} {
+		var n int
+		keep(key, merged.decode(key, "int_type", "integer", &n))
+	}
+	if len(kept) == 0 {
+		return nil
+	}
+	data, _ := json.Marshal(kept) // every value was decoded before
+	return data
+}

@@ -1,0 +1,150 @@
+package api
+
+import (
+	"encoding/json"
+	"net/http"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/labstack/echo/v4"
+
+	"deerflow/internal/thread"
+)
+
+// leadAgent is the assistant that answers unless a custom agent is named.
+const leadAgent = "lead_agent"
+
+// runRequest is a checked request for a run (spec: RunCreate).
+type runRequest struct {
+	assistant    string
+	options      thread.RunOptions
+	messages     []thread.Message
+	resume       json.RawMessage // nil when the run is no answer by command
+	modes        modeSet
+	multitask    thread.Multitask
+	cancelOnDrop bool // the run ends when the creating connection is dropped
+	createThread bool
+	checkpoint   string // the checkpoint to go on from; "" for the newest
+	metadata     json.RawMessage
+	kwargs       json.RawMessage
+	key          string // of idempotency; "" for none
+}
+
+const maxKey = 255
+
+// parseRun reads and checks the body of a request for a run.
+func (s *Server) parseRun(c echo.Context) (runRequest, error) {
+	body, err := readObject(c)
+	if err != nil {
+		return runRequest{}, err
+	}
+	r := runRequest{
+		modes:        parseModes(body),
+		multitask:    parseMultitask(body),
+		cancelOnDrop: body.oneOf("on_disconnect", "continue", "cancel") == "cancel",
+		createThread: body.oneOf("if_not_exists", "reject", "create") == "create",
+		metadata:     metadataOf(body),
+		key:          strings.TrimSpace(c.Request().Header.Get("Idempotency-Key")),
+	}
+	if len(r.key) > maxKey || !utf8.ValidString(r.key) {
+		return r, invalidField("string_type", "An idempotency key is a text of at most 255 characters", "header", "Idempotency-Key")
+	}
+	acceptDefaults(body)
+	r.assistant, r.options.AgentName = parseAssistant(body)
+	parseOptions(body, &r.options)
+	if r.checkpoint, err = parseCheckpoint(c, body); err != nil {
+		return r, err
+	}
+	r.resume = parseCommand(body)
+	if err := body.err(); err != nil {
+		return r, err
+	}
+	if r.messages, err = parseInput(body, r.resume != nil); err != nil {
+		return r, err
+	}
+	if err := s.checkModel(r.options.Model); err != nil {
+		return r, err
+	}
+	r.kwargs, err = kwargsOf(body)
+	return r, err
+}
+
+// acceptDefaults goes over the fields that clients send and that change
+// nothing here: what an SDK sends by default is taken, a value that asks for
+// something we do not do is refused with its name (E09).
+func acceptDefaults(body object) {
+	for _, key := range []string{"stream_subgraphs", "stream_resumable", "checkpoint_during", "strict_resume"} {
+		body.flag(key) // nothing is lost, whatever they say
+	}
+	body.oneOf("durability", "", "sync", "async", "exit") // every step is durable
+	body.oneOf("on_completion", "", "keep", "complete", "continue")
+	body.unsupported("webhook", "after_seconds", "feedback_keys", "interrupt_before", "interrupt_after", "langsmith_tracer")
+}
+
+// parseMultitask reads the strategy; only the four of the API are known.
+func parseMultitask(body object) thread.Multitask {
+	return thread.Multitask(body.oneOf("multitask_strategy", string(thread.MultitaskReject),
+		string(thread.MultitaskInterrupt), string(thread.MultitaskRollback), string(thread.MultitaskEnqueue)))
+}
+
+var agentName = regexp.MustCompile(`^[a-z0-9-]+$`)
+
+// parseAssistant reads which assistant is meant; one that is not the lead agent
+// is a custom agent of that name.
+func parseAssistant(body object) (assistant, agent string) {
+	assistant = body.text("assistant_id")
+	if assistant == "" || assistant == leadAgent {
+		return leadAgent, ""
+	}
+	agent = strings.ReplaceAll(strings.ToLower(assistant), "_", "-")
+	if !agentName.MatchString(agent) {
+		body.fault("assistant_id", "string_pattern_mismatch", "An assistant id has letters, digits, '_' and '-' only, got %q",
+			thread.Prefix(assistant, 80))
+	}
+	return assistant, agent
+}
+
+// parseCheckpoint reads the checkpoint to go on from.
+func parseCheckpoint(c echo.Context, body object) (string, error) {
+	if raw := body.get("checkpoint"); raw != nil {
+		named := body.child("checkpoint")
+		if other := named.text("thread_id"); other != "" && other != c.Param("thread") {
+			return "", fail(http.StatusBadRequest, "checkpoint.thread_id is %q, the run is for thread %s", thread.Prefix(other, 80), c.Param("thread"))
+		}
+		if id := named.text("checkpoint_id"); id != "" {
+			return id, nil
+		}
+	}
+	return body.text("checkpoint_id"), nil
+}
+
+// parseCommand reads the answer to an interrupt, nil when there is none.
+func parseCommand(body object) json.RawMessage {
+	command := body.child("command")
+	command.unsupported("update", "goto")
+	return command.get("resume")
+}
+
+func (s *Server) checkModel(name string) error {
+	if name == "" || len(s.o.Models) == 0 {
+		return nil
+	}
+	if slices.Contains(s.o.Models, name) {
+		return nil
+	}
+	return fail(http.StatusBadRequest, "Model '%s' is not in the configured model allowlist", thread.Prefix(name, 120))
+}
+
+// kwargsOf keeps what a client may want to read back of its request, without
+// the input, which stands in the transcript.
+func kwargsOf(body object) (json.RawMessage, error) {
+	kept := map[string]json.RawMessage{}
+	for _, key := range []string{"config", "context", "stream_mode", "stream_subgraphs", "on_disconnect", "durability"} {
+		if raw := body.get(key); raw != nil {
+			kept[key] = raw
+		}
+	}
+	return json.Marshal(kept)
+}

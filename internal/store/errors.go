@@ -1,0 +1,44 @@
+package store
+
+import (
+	"errors"
+	"fmt"
+)
+
+// Errors that callers decide by; match them with [errors.Is].
+var (
+	// ErrNotFound: there is no such thread, run, plan or checkpoint.
+	ErrNotFound = errors.New("not found")
+	// ErrExists: a thread of this id exists, or belongs to somebody else.
+	ErrExists = errors.New("exists already")
+	// ErrFenced: somebody else owns the message now, or it is complete.
+	ErrFenced = errors.New("fenced: the message belongs to another attempt, or is complete")
+	// ErrThreadGone: the thread was deleted, nothing was written. It is an
+	// ErrNotFound too.
+	ErrThreadGone = fmt.Errorf("the thread is gone: %w", ErrNotFound)
+	// ErrNewer: a newer binary made the database; see [NewerError].
+	ErrNewer = errors.New("the database is newer than this binary")
+	// ErrNotPending: the run was taken up already and cannot be withdrawn.
+	ErrNotPending = errors.New("the run is not pending any more")
+	// ErrInvalid: a query or a row that cannot be taken as it is.
+	ErrInvalid = errors.New("invalid")
+	// ErrClosed: the store was closed.
+	ErrClosed = errors.New("the store is closed")
+)
+
+// NewerError is the [ErrNewer] that [Open] returns: the schema version found in
+// the database, and the newest one that this binary knows.
+type NewerError struct {
+	Database string // file or host and name, without a password
+	Found    int64
+	Known    int64
+}
+
+// Error names both versions and says what to do.
+func (e *NewerError) Error() string {
+	return fmt.Sprintf("database %s has schema version %d, this binary knows versions up to %d: start the newer deerflow again, or restore a backup made before the upgrade",
+		e.Database, e.Found, e.Known)
+}
+
+// Is makes a NewerError match [ErrNewer].
+func (e *NewerError) Is(target error) bool { return target == ErrNewer }

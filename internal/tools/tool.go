@@ -1,0 +1,95 @@
+package tools
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"deerflow/internal/agent"
+	"deerflow/internal/sandbox"
+	"deerflow/internal/thread"
+)
+
+// Tool is something that a model can call. It holds no state of a call and may
+// be used by several goroutines at once.
+type Tool interface {
+	// Spec says what the model sees and how the loop has to treat the tool.
+	Spec() agent.ToolSpec
+	// Call runs the tool. The error is the context's or wraps
+	// [sandbox.ErrUnavailable]; everything else that goes wrong is a result. A
+	// result that comes with an error holds what there was so far, such as the
+	// output of a command that was stopped.
+	Call(ctx context.Context, c Call) (Result, error)
+}
+
+// Call is one call of a tool.
+type Call struct {
+	// Args is the JSON object that the model sent; nothing at all means {}.
+	Args json.RawMessage
+	Env  Env
+}
+
+// Env is what a call may know and use. None of it is the model's to choose.
+type Env struct {
+	User   string
+	Thread string
+	Run    string
+	CallID string
+	// MessageID is the id of the message that the result becomes. It is the same
+	// in every attempt of the call, so writes use it to happen once.
+	MessageID string
+	Sandbox   sandbox.Sandbox
+	Limits    Limits
+	// CommandEnv is set in commands, such as the secrets of an active skill. Long
+	// values are taken out of the output.
+	CommandEnv map[string]string
+	// LastRead gives the hash that the newest read of a file in view had, or "".
+	// When it is set, a file can only be changed as it was read; nil switches the
+	// check off.
+	LastRead func(path string) string
+	// NoClarification: nobody is there to answer.
+	NoClarification bool
+}
+
+// Result is what a call gives back.
+type Result struct {
+	// Text is for the model. A text of an error begins with "Error:".
+	Text  string
+	Error bool
+	// Artifact is for clients, beside the text.
+	Artifact json.RawMessage
+	State    thread.StateUpdate
+	// Interrupt is a question: the loop waits for a person.
+	Interrupt *thread.Interrupt
+	// Kwargs are set in the message's additional_kwargs.
+	Kwargs map[string]any
+}
+
+// Keys of the additional_kwargs of a tool message.
+const (
+	// KeyMeta holds the [Meta] of the result.
+	KeyMeta = "deerflow_tool_meta"
+	// KeyReadMark holds the [ReadMark] of a file that was read.
+	KeyReadMark = "deerflow_read_mark"
+)
+
+// ReadMark says which content of a file a model has seen a part of.
+type ReadMark struct {
+	Path string `json:"path"` // virtual, with links followed
+	Hash string `json:"hash"` // SHA-256 of the whole file, in hex
+}
+
+func text(s string) Result { return Result{Text: s} }
+
+// failure is a result that tells the model what went wrong; the text gets the
+// prefix that readers of results look for.
+func failure(format string, args ...any) Result {
+	return Result{Text: "Error: " + fmt.Sprintf(format, args...), Error: true}
+}
+
+func (r *Result) setKwarg(key string, value any) {
+	if r.Kwargs == nil {
+		r.Kwargs = map[string]any{}
+	}
+	r.Kwargs[key] = value
+}
