@@ -1,10 +1,12 @@
 package api
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -562,6 +564,14 @@ func TestCloseEndsStreamsWithoutAnEnd(t *testing.T) {
 	require.Equal(t, "messages messages updates values end", events(all(t, e, s)), "the next server goes on where the first stopped")
 }
 
+// narrow makes the kernel hold little of what nobody reads.
+func narrow(c net.Conn) {
+	if tcp, ok := c.(*net.TCPConn); ok {
+		_ = tcp.SetReadBuffer(16 << 10)
+		_ = tcp.SetWriteBuffer(16 << 10)
+	}
+}
+
 // TestSlowReader: a client that reads too slowly is dropped, holds up nobody, and
 // gets the rest when it comes back.
 func TestSlowReader(t *testing.T) {
@@ -571,16 +581,29 @@ func TestSlowReader(t *testing.T) {
 		Store: e.store, Hub: e.hub, Threads: e.threads, Files: e.server.o.Files, Logger: quiet(), WriteTimeout: 30 * time.Millisecond,
 	})
 	dropped := make(chan struct{})
-	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	web := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		defer close(dropped)
 		impatient.Handler().ServeHTTP(w, r)
 	}))
+	web.Config.ConnContext = func(ctx context.Context, c net.Conn) context.Context {
+		narrow(c)
+		return ctx
+	}
+	web.Start()
 	t.Cleanup(func() { impatient.Close(); web.Close() })
-	run := e.say(t, "t", strings.Repeat("long ", 400<<10)) // 2 MB in every state
+	client := &http.Client{Transport: &http.Transport{DialContext: func(ctx context.Context, network, addr string) (net.Conn, error) {
+		c, err := (&net.Dialer{}).DialContext(ctx, network, addr)
+		if err == nil {
+			narrow(c)
+		}
+		return c, err
+	}}}
+	t.Cleanup(client.CloseIdleConnections)
+	run := e.say(t, "t", strings.Repeat("long ", 20<<10)) // 100 KB in every state
 	path := "/threads/t/runs/" + run + "/stream"
 	req, err := http.NewRequestWithContext(e.ctx, http.MethodGet, web.URL+path, nil)
 	require.NoError(t, err)
-	slow, err := web.Client().Do(req)
+	slow, err := client.Do(req)
 	require.NoError(t, err)
 	defer func() { require.NoError(t, slow.Body.Close()) }()
 	p := e.play(t, "t")

@@ -74,19 +74,35 @@ func splitWords(text string) []string {
 	return words
 }
 
-// relevance is how many of the words a line has; of two lines with as many, one
-// with a figure in it says more.
+// relevance grows with the words of the question that a line has, whole or by
+// their stem ("durable" for "durability"). Of two lines with as many, one with a
+// figure in it says more, and a heading says least.
 func relevance(line string, words []string) int {
-	const perWord = 2
+	const whole, byStem = 6, 4
 	lower := strings.ToLower(line)
 	n := 0
 	for _, w := range words {
-		if strings.Contains(lower, w) {
-			n += perWord
+		switch {
+		case strings.Contains(lower, w):
+			n += whole
+		case strings.Contains(lower, stem(w)):
+			n += byStem
 		}
 	}
-	if n > 0 && strings.ContainsFunc(line, unicode.IsDigit) {
+	switch {
+	case n == 0:
+	case strings.HasPrefix(strings.TrimSpace(line), "#"):
+		n = 1
+	case strings.ContainsFunc(line, unicode.IsDigit):
 		n++
 	}
 	return n
+}
+
+// stem is the part of a long word that its relatives share: its first half, and
+// at least five letters.
+func stem(w string) string {
+	const shortest = 5
+	r := []rune(w)
+	return string(r[:min(len(r), max(shortest, len(r)/2))])
 }

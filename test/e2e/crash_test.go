@@ -106,7 +106,7 @@ func TestKilledWhileACommandRuns(t *testing.T) {
 func TestKilledWhileAQuestionWaits(t *testing.T) {
 	t.Parallel()
 	m := testkit.NewModel(t)
-	m.Respond(testkit.ByTurn(
+	m.Respond(onceAnswered(
 		testkit.ToolCalls(testkit.Call{ID: "q1", Name: "ask_clarification", Args: map[string]any{
 			"question": "For whom is it?", "clarification_type": "missing_info", "options": []string{"engineers", "managers"},
 		}}),

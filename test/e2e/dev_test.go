@@ -135,7 +135,7 @@ func TestDevRefusesADatabaseOfANewerVersion(t *testing.T) {
 func TestALostTemporalDatabaseCostsNothing(t *testing.T) {
 	t.Parallel()
 	m := testkit.NewModel(t)
-	m.Respond(testkit.ByTurn(
+	m.Respond(onceAnswered(
 		testkit.ToolCalls(testkit.Call{ID: "q1", Name: "ask_clarification", Args: map[string]any{
 			"question": "Which one?", "clarification_type": "missing_info",
 		}}),

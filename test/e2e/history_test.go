@@ -33,7 +33,7 @@ func TestHistoriesReplay(t *testing.T) {
 		testkit.ToolCalls(testkit.Call{ID: "d", Name: "no_such_tool"}),
 		testkit.Text("used tools"),
 	))
-	m.On(testkit.AnyMessage("shape: question")).Respond(testkit.ByTurn(
+	m.On(testkit.AnyMessage("shape: question")).Respond(onceAnswered(
 		testkit.ToolCalls(testkit.Call{ID: "q", Name: "ask_clarification", Args: map[string]any{"question": "Which?", "clarification_type": "missing_info"}}),
 		testkit.Text("answered"),
 	))

@@ -139,3 +139,14 @@ func readLines(t *testing.T, path string) []string {
 	require.NoError(t, err)
 	return strings.Split(string(data), "\n")
 }
+
+// onceAnswered asks until a question has been answered, then gives the other
+// replies turn by turn. It looks at the request alone.
+func onceAnswered(question testkit.Reply, then ...testkit.Reply) func(*testkit.Request) testkit.Reply {
+	return func(r *testkit.Request) testkit.Reply {
+		if !testkit.AnyMessage("my answer is: ")(r) {
+			return question
+		}
+		return testkit.ByTurn(then...)(r)
+	}
+}
