@@ -33,8 +33,10 @@ func (s *Server) artifact(c echo.Context) error {
 	switch {
 	case errors.Is(err, ErrFileNotFound):
 		return fail(http.StatusNotFound, "Artifact not found: %s", virtual)
+	case errors.Is(err, ErrNotAFile):
+		return fail(http.StatusBadRequest, "Path is not a file: %s", virtual)
 	case errors.Is(err, ErrFileRefused):
-		return fail(http.StatusForbidden, "Access denied: %s is no file below %s", virtual, VirtualRoot)
+		return fail(http.StatusForbidden, "Access denied: %s is not below %s", virtual, VirtualRoot)
 	case err != nil:
 		return err
 	}

@@ -43,9 +43,10 @@ type OpenFile interface {
 var (
 	// ErrFileNotFound: there is no such file.
 	ErrFileNotFound = fmt.Errorf("no such file: %w", fs.ErrNotExist)
-	// ErrFileRefused: the path leads out of the thread's directories, or to
-	// something that is no file.
-	ErrFileRefused = errors.New("the path does not name a file of the thread")
+	// ErrFileRefused: the path leads out of the thread's directories.
+	ErrFileRefused = errors.New("the path leads out of the thread's directories")
+	// ErrNotAFile: there is a directory, a pipe or the like.
+	ErrNotAFile = errors.New("it is no regular file")
 	// ErrFileTooLarge: more came than was allowed.
 	ErrFileTooLarge = errors.New("the file is too large")
 )

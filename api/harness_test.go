@@ -29,20 +29,22 @@ var _ Threads = (*threadclient.Client)(nil)
 type ctxT = context.Context
 
 // testTimeout bounds what a test waits for; it is never waited out.
-const testTimeout = 30 * time.Second
+const testTimeout = 90 * time.Second
 
 // env is a server with a real store and threads that the test plays.
 type env struct {
-	t       *testing.T
-	ctx     context.Context
-	store   *store.Store
-	hub     *stream.Hub
-	threads *fakeThreads
-	server  *Server
-	http    *httptest.Server
-	dataDir string
-	root    *testkit.API // dialect of the platform
-	df      *testkit.API // dialect of DeerFlow
+	t     *testing.T
+	ctx   context.Context
+	store *store.Store
+	// closeStore may be called before the test ends.
+	closeStore func() error
+	hub        *stream.Hub
+	threads    *fakeThreads
+	server     *Server
+	http       *httptest.Server
+	dataDir    string
+	root       *testkit.API // dialect of the platform
+	df         *testkit.API // dialect of DeerFlow
 }
 
 // newEnv starts a server; change may alter its options.
@@ -56,7 +58,8 @@ func newEnv(t *testing.T, change ...func(*Options)) *env {
 		Path: filepath.Join(t.TempDir(), "deerflow.db"), Synchronous: "NORMAL", OnEvents: e.hub.Publish, Logger: quiet(),
 	})
 	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, e.store.Close()) })
+	e.closeStore = sync.OnceValue(e.store.Close)
+	t.Cleanup(func() { require.NoError(t, e.closeStore()) })
 	e.threads = &fakeThreads{}
 	e.serve(change...)
 	return e

@@ -43,7 +43,7 @@ func (l *LocalFiles) Open(_ context.Context, o FileOwner, virtualPath string) (O
 func insidePath(virtualPath string) (string, error) {
 	parts := strings.Split(strings.TrimPrefix(virtualPath, "/"), "/")
 	rootParts := strings.Split(strings.TrimPrefix(VirtualRoot, "/"), "/")
-	if len(parts) < len(rootParts)+2 || !slices.Equal(parts[:len(rootParts)], rootParts) {
+	if len(parts) <= len(rootParts) || !slices.Equal(parts[:len(rootParts)], rootParts) {
 		return "", fmt.Errorf("%q is not below %s: %w", virtualPath, VirtualRoot, ErrFileRefused)
 	}
 	parts = parts[len(rootParts):]
@@ -91,7 +91,7 @@ func openRegular(root *os.Root, name string) (OpenFile, error) {
 	}
 	info, err := f.Stat()
 	if err == nil && !info.Mode().IsRegular() {
-		err = fmt.Errorf("%q is a %s: %w", name, kindOf(info.Mode()), ErrFileRefused)
+		err = fmt.Errorf("%q is a %s: %w", name, kindOf(info.Mode()), ErrNotAFile)
 	}
 	if err != nil {
 		return nil, errors.Join(err, f.Close())

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
+	"os"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -98,6 +100,8 @@ func startServer(ctx context.Context, o DevOptions) (string, func(context.Contex
 	d, err := daemon.Start(ctx, daemon.Options{
 		ConfigPath: o.ConfigPath, DataDir: o.DataDir, Listen: o.Listen,
 		TemporalPort: o.TemporalPort, TemporalUIPort: o.TemporalUIPort,
+		// The terminal belongs to the run.
+		Logger: slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelError})),
 	})
 	if err != nil {
 		var mistake *daemon.UsageError

@@ -140,7 +140,6 @@ func TestBucketsOfLines(t *testing.T) {
 
 func TestHashKeysDependsOnTheOrderGiven(t *testing.T) {
 	t.Parallel()
-	require.Equal(t, HashKeys([]string{"a", "b"}), HashKeys([]string{"a", "b"}))
 	require.NotEqual(t, HashKeys([]string{"a", "b"}), HashKeys([]string{"b", "a"}))
 	require.NotEqual(t, HashKeys([]string{"a", "b"}), HashKeys([]string{"ab"}))
 	require.NotEqual(t, HashKeys([]string{"a"}), HashKeys([]string{"a", "a"}))

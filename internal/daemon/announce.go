@@ -5,13 +5,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"log/slog"
 	"net/http"
 	"os"
 	"path/filepath"
 	"time"
-
-	"deerflow/config"
 )
 
 // Where says where the parts of a running process answer. It stands in
@@ -65,8 +62,4 @@ func (d *Daemon) healthy(ctx context.Context) error {
 		case <-time.After(5 * time.Millisecond):
 		}
 	}
-}
-
-func newLogger(level config.LogLevel) *slog.Logger {
-	return slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: level.Slog()}))
 }

@@ -171,7 +171,7 @@ func (d *Daemon) identity() string {
 func (d *Daemon) dial(ctx context.Context, namespace string) (client.Client, error) {
 	c, err := client.DialContext(ctx, client.Options{
 		HostPort: d.Temporal, Namespace: namespace, Identity: d.identity(),
-		Logger: tlog.NewStructuredLogger(d.log.With("part", "temporal-sdk")),
+		Logger: tlog.NewStructuredLogger(quiet(d.log)),
 	})
 	if err != nil {
 		return nil, fmt.Errorf("connect to Temporal at %s: %w", d.Temporal, err)

@@ -56,7 +56,11 @@ func (s *demoScript) quotes(file passCall, n int) []quote {
 		if text == "" || text == emptyResult || text == "(empty)" {
 			continue
 		}
-		all = append(all, quote{path.Base(file.arg("path")), number, shorten(text, maxQuoted), relevance(text, words)})
+		score := relevance(text, words)
+		if question := strings.TrimSpace(s.question); question != "" && strings.Contains(text, question) {
+			score = 0 // the question itself answers nothing
+		}
+		all = append(all, quote{path.Base(file.arg("path")), number, shorten(text, maxQuoted), score})
 	}
 	best := slices.Clone(all)
 	slices.SortStableFunc(best, func(a, b quote) int { return cmp.Compare(b.score, a.score) })

@@ -89,8 +89,9 @@ func cause(err error) error {
 			return ErrNotDirectory
 		case syscall.EMFILE, syscall.ENFILE, syscall.ENOMEM:
 			return fmt.Errorf("%w: %w", ErrUnavailable, errno)
+		default:
+			return errno
 		}
-		return errno
 	}
 	// os.Root has no exported error for a name that leads out of it.
 	if strings.Contains(err.Error(), "path escapes from parent") {

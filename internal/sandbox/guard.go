@@ -18,7 +18,7 @@ const maxNesting = 4
 
 // systemPaths are directories of the host that commands may name: where
 // programs are.
-var systemPaths = []string{ //nolint:gochecknoglobals // read only
+var systemPaths = []string{
 	"/bin", "/sbin", "/usr/bin", "/usr/sbin", "/usr/local/bin", "/opt/homebrew/bin", "/dev",
 }
 
@@ -169,10 +169,15 @@ func (g *guard) call(c *syntax.CallExpr, piped bool, depth int) {
 		g.skipPattern(args)
 	}
 	if takesFiles[name] {
-		for _, w := range args {
-			if !g.seen[w] && isRoot(wordText(w)) {
-				g.unsafe = append(g.unsafe, "/")
-			}
+		g.roots(args)
+	}
+}
+
+// roots looks for a "/" among the arguments of a command that takes files.
+func (g *guard) roots(args []*syntax.Word) {
+	for _, w := range args {
+		if !g.seen[w] && isRoot(wordText(w)) {
+			g.unsafe = append(g.unsafe, "/")
 		}
 	}
 }

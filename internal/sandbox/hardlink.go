@@ -6,13 +6,14 @@ import (
 	"path"
 )
 
-// checkHardLinks refuses a file that has a name outside its mount: through it,
-// what lies outside could be read (I02). Files with one name, nearly all, cost
-// nothing; for the others the names in the mount are counted, once for an
-// operation. Writing replaces a name, it does not write through it.
+// checkHardLinks refuses a file of the thread that has a name outside its
+// directories: through it, what lies outside could be read (I02). Files with one
+// name, nearly all, cost nothing; for the others the names inside are counted,
+// once for an operation. Writing replaces a name, it does not write through it.
+// What an operator mounts may have names wherever the operator wants.
 func (v *view) checkHardLinks(m *mount, info fs.FileInfo) error {
 	id, names := linkCount(info)
-	if names <= 1 {
+	if names <= 1 || m != v.box.userData {
 		return nil
 	}
 	counts, ok := v.links[m]

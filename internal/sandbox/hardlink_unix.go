@@ -16,5 +16,5 @@ func linkCount(info fs.FileInfo) (fileID, uint64) {
 	if !ok {
 		return fileID{}, 1
 	}
-	return fileID{device: uint64(st.Dev), inode: st.Ino}, uint64(st.Nlink) //nolint:gosec,unconvert // types differ between systems
+	return fileID{device: uint64(st.Dev), inode: st.Ino}, uint64(st.Nlink) //nolint:unconvert // types differ between systems
 }

@@ -7,7 +7,7 @@ import (
 
 // ignored are the names that listings and searches leave out: what tools,
 // editors and builds drop, never what a person means.
-var ignored = newIgnoreList( //nolint:gochecknoglobals // read only
+var ignored = newIgnoreList(
 	// version control
 	".git", ".svn", ".hg", ".bzr",
 	// dependencies, caches and environments

@@ -21,8 +21,8 @@ const (
 // journalDir is where the entries are, below the thread's directory.
 const journalDir = ".journal"
 
-// The names of entries: <hash of the key> with one of these endings. A key that
-// has both was interrupted between the two.
+// The names of entries: <hash of the key> with one of these endings. An intent is
+// renamed when the write has happened, so that a key has one of them at most.
 const (
 	intended = ".intent"
 	finished = ".done"

@@ -239,7 +239,7 @@ func UserDir(user string) string {
 		return user
 	}
 	clean := strings.Map(func(r rune) rune {
-		if r < 0x80 && isNameByte(byte(r)) {
+		if r < 0x80 && isNameByte(byte(r&0x7f)) {
 			return r
 		}
 		return '-'

@@ -26,7 +26,7 @@ type mount struct {
 	readOnly bool
 }
 
-// reservedRoots cannot be mounted over: /mnt/user-data is the thread's own.
+// mountParent holds the virtual paths; itself it is nothing that can be mounted.
 const mountParent = "/mnt"
 
 // checkMount reports why an operator's mount cannot be used.

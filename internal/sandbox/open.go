@@ -54,7 +54,7 @@ type file struct {
 
 func (f *file) Read(b []byte) (int, error) {
 	n, err := f.f.Read(b)
-	if err == io.EOF { //nolint:errorlint // readers return io.EOF itself
+	if err == io.EOF {
 		return n, io.EOF
 	}
 	return n, pathError("read", f.path, err)

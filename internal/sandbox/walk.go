@@ -65,10 +65,10 @@ func (v *view) walk(ctx context.Context, p place, depth int, visit func(found) e
 
 func (w *walk) dir(name, below string, level int) error {
 	entries, err := w.entries(name)
+	if err != nil && level > 1 && w.ctx.Err() == nil {
+		return nil // gone or not readable: the rest of the tree still counts
+	}
 	if err != nil {
-		if level > 1 && !errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded) {
-			return nil // gone or not readable: the rest of the tree still counts
-		}
 		return err
 	}
 	for _, e := range entries {
@@ -80,23 +80,35 @@ func (w *walk) dir(name, below string, level int) error {
 			continue
 		}
 		f := found{name: path.Join(name, e.Name()), path: path.Join(below, e.Name()), dir: e.IsDir(), link: e.Type()&fs.ModeSymlink != 0}
-		if f.link {
-			target, err := w.view.resolve(path.Join(w.mount.virtual, f.name))
-			if err != nil || target.info == nil {
-				continue
-			}
-			f.dir = target.info.IsDir()
-		}
-		if err := w.visit(f); err != nil {
+		if err := w.entry(f, level); err != nil {
 			return err
-		}
-		if f.dir && !f.link && (w.depth == 0 || level < w.depth) {
-			if err := w.dir(f.name, f.path, level+1); err != nil {
-				return err
-			}
 		}
 	}
 	return nil
+}
+
+// entry visits an entry and what is below it.
+func (w *walk) entry(f found, level int) error {
+	if f.link && !w.follow(&f) {
+		return nil
+	}
+	if err := w.visit(f); err != nil {
+		return err
+	}
+	if !f.dir || f.link || w.depth > 0 && level >= w.depth {
+		return nil
+	}
+	return w.dir(f.name, f.path, level+1)
+}
+
+// follow tells what a link leads to; one that leads out or nowhere is left out.
+func (w *walk) follow(f *found) bool {
+	target, err := w.view.resolve(path.Join(w.mount.virtual, f.name))
+	if err != nil || target.info == nil {
+		return false
+	}
+	f.dir = target.info.IsDir()
+	return true
 }
 
 // entries reads a directory, sorted by name.

@@ -52,7 +52,7 @@ func TestWriteFile(t *testing.T) {
 
 	// the mode of a script survives, and nothing is left beside it
 	script := l.host(Workspace + "/run.sh")
-	require.NoError(t, os.WriteFile(script, []byte("#!/bin/sh\n"), 0o755)) //nolint:gosec // a script
+	require.NoError(t, os.WriteFile(script, []byte("#!/bin/sh\n"), 0o755))
 	put(t, l, "run.sh", "#!/bin/sh\necho\n")
 	info, err := os.Stat(script)
 	require.NoError(t, err)
@@ -169,7 +169,7 @@ const crashVariable = "SANDBOX_TEST_CRASH"
 // without any clean-up, as by kill -9.
 func writeAndDie(t *testing.T, l *local, point, kind, key string) {
 	t.Helper()
-	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^$") //nolint:gosec // this binary
+	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^$")
 	cmd.Env = append(os.Environ(), strings.Join([]string{crashVariable + "=" + l.provider.root, point, kind, key}, " "))
 	out, err := cmd.CombinedOutput()
 	var exit *exec.ExitError

@@ -29,7 +29,7 @@ func ClarificationID(toolCallID string) string { return "clarification:" + toolC
 // millisecond keep their order, then 42 bits of the salt.
 func CheckpointID(at time.Time, counter uint32, salt uint64) string {
 	const version, variant = 0x7000, 0b10 << 62
-	ms := uint64(max(at.UnixMilli(), 0)) //nolint:gosec // not negative
+	ms := uint64(max(at.UnixMilli(), 0))
 	high, low := uint64(counter>>20), uint64(counter&0xfffff)
 	var b [16]byte
 	binary.BigEndian.PutUint64(b[:8], ms<<16|version|high)

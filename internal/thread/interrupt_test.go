@@ -56,14 +56,14 @@ func TestInterruptJSON(t *testing.T) {
 	t.Parallel()
 	got, err := json.Marshal(question())
 	require.NoError(t, err)
-	require.Equal(t, `{"id":"clarification:c1","value":{"version":1,"kind":"human_input_request","source":"ask_clarification",`+
+	require.JSONEq(t, `{"id":"clarification:c1","value":{"version":1,"kind":"human_input_request","source":"ask_clarification",`+
 		`"request_id":"clarification:c1","tool_call_id":"c1","clarification_type":"approach_choice","question":"Which colour?",`+
 		`"input_mode":"choice_with_other","options":[{"id":"option-1","label":"Blue","value":"blue"},{"id":"option-2","label":"blue","value":"navy"}]}}`, string(got))
 
 	form := Interrupt{ID: "q", Value: Card{Version: 2, InputMode: InputForm, Fields: []Field{{Name: "city", Label: "City", Type: "text", Required: true}}}}
 	got, err = json.Marshal(form.Value.Fields)
 	require.NoError(t, err)
-	require.Equal(t, `[{"name":"city","label":"City","type":"text","required":true}]`, string(got))
+	require.JSONEq(t, `[{"name":"city","label":"City","type":"text","required":true}]`, string(got))
 }
 
 func TestRunStatusThatWillNotChange(t *testing.T) {

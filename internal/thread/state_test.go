@@ -153,6 +153,6 @@ func TestStateJSONHasTheChannelNames(t *testing.T) {
 		ThreadData: &DirectoryRef{Workspace: "/mnt/user-data/workspace", Uploads: "/mnt/user-data/uploads", Outputs: "/mnt/user-data/outputs"},
 	})
 	require.NoError(t, err)
-	require.Equal(t, `{"title":"T","artifacts":["/mnt/user-data/outputs/a.md"],"sandbox":{"sandbox_id":"local"},`+
+	require.JSONEq(t, `{"title":"T","artifacts":["/mnt/user-data/outputs/a.md"],"sandbox":{"sandbox_id":"local"},`+
 		`"thread_data":{"workspace_path":"/mnt/user-data/workspace","uploads_path":"/mnt/user-data/uploads","outputs_path":"/mnt/user-data/outputs"}}`, string(full))
 }

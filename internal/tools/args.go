@@ -67,17 +67,11 @@ func (a *arguments) check(raw json.RawMessage) (json.RawMessage, string) {
 		if !ok || bytes.Equal(value, []byte("null")) {
 			continue
 		}
-		if slices.Contains(a.loose, name) {
-			kept[name] = value
-			continue
-		}
-		value = coerce(value, a.types[name])
-		var v any
-		if err := json.Unmarshal(value, &v); err != nil {
-			return nil, fmt.Sprintf("argument %q is no valid JSON", name)
-		}
-		if a.schemas[name].Validate(v) != nil || a.types[name] == "integer" && !isInt(value) {
-			return nil, fmt.Sprintf("argument %q must be %s, got %s", name, article(a.types[name]), excerpt(value))
+		if !slices.Contains(a.loose, name) {
+			value = coerce(value, a.types[name])
+			if !a.fits(name, value) {
+				return nil, fmt.Sprintf("argument %q must be %s, got %s", name, article(a.types[name]), excerpt(value))
+			}
 		}
 		kept[name] = value
 	}
@@ -95,6 +89,15 @@ func (a *arguments) check(raw json.RawMessage) (json.RawMessage, string) {
 		return nil, err.Error()
 	}
 	return clean, ""
+}
+
+// fits reports whether a value is what the schema wants.
+func (a *arguments) fits(name string, value json.RawMessage) bool {
+	var v any
+	if json.Unmarshal(value, &v) != nil || a.schemas[name].Validate(v) != nil {
+		return false
+	}
+	return a.types[name] != "integer" || isInt(value)
 }
 
 // coerce gives a value the type that is wanted when it means the same.

@@ -20,7 +20,7 @@ var askClarificationText string
 
 // maxQuestion bounds the question and its context, in characters: the card is
 // carried by the workflow while it waits.
-const maxQuestion = 8000
+const maxQuestion = 4000
 
 type askClarificationParams struct {
 	Question string          `json:"question" jsonschema:"The question, in the user's language."`
@@ -30,7 +30,8 @@ type askClarificationParams struct {
 	Fields   json.RawMessage `json:"fields,omitempty" jsonschema:"The fields of a form, at most 16."`
 }
 
-// clarificationIcons begin the text of a question by its type.
+// clarificationIcon begins the text of a question of a type; any other type has
+// that of missing information.
 func clarificationIcon(kind string) string {
 	switch kind {
 	case "ambiguous_requirement":

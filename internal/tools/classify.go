@@ -39,7 +39,7 @@ type errorKind struct {
 
 // errorKinds in the order in which they are tried. Numbers count only as words
 // of their own: "500ms" is no status code.
-var errorKinds = []errorKind{ //nolint:gochecknoglobals // read only
+var errorKinds = []errorKind{
 	{"auth", regexp.MustCompile(`\b40[13]\b|unauthorized|authentication|invalid api key`), false, "stop"},
 	{"rate_limited", regexp.MustCompile(`rate limit|rate_limit`), false, "summarize"},
 	{"transient", regexp.MustCompile(`timeout|timed out|connection|network error|temporarily unavailable`), false, "try_alternative"},
@@ -51,7 +51,7 @@ var errorKinds = []errorKind{ //nolint:gochecknoglobals // read only
 }
 
 // unknownKind is what no words tell.
-var unknownKind = errorKind{name: "unknown", recoverable: true, action: "try_alternative"} //nolint:gochecknoglobals // read only
+var unknownKind = errorKind{name: "unknown", recoverable: true, action: "try_alternative"}
 
 var partialResult = regexp.MustCompile(`(?i)partial results|limited results|truncated|results may be incomplete|no results|no content found|no images found`)
 
@@ -112,36 +112,34 @@ func errorField(s string) (field string, isObject bool) {
 		return "", true
 	}
 	var value any
-	if json.Unmarshal(raw, &value) != nil {
+	if json.Unmarshal(raw, &value) != nil || meansNone(value) {
 		return "", true
 	}
+	if s, ok := value.(string); ok {
+		return s, true
+	}
+	return string(raw), true
+}
+
+// meansNone reports whether a value of an error field says that there is none.
+func meansNone(value any) bool {
 	switch v := value.(type) {
 	case string:
 		switch strings.ToLower(strings.TrimSpace(v)) {
 		case "", "none", "null", "false", "no", "ok", "success", "n/a":
-			return "", true
+			return true
 		}
-		return v, true
-	case nil:
-		return "", true
+		return false
 	case bool:
-		if !v {
-			return "", true
-		}
+		return !v
 	case float64:
-		if v == 0 {
-			return "", true
-		}
+		return v == 0
 	case []any:
-		if len(v) == 0 {
-			return "", true
-		}
+		return len(v) == 0
 	case map[string]any:
-		if len(v) == 0 {
-			return "", true
-		}
+		return len(v) == 0
 	}
-	return string(raw), true
+	return value == nil
 }
 
 var (
@@ -151,7 +149,7 @@ var (
 )
 
 // errorPages are the phrases of HTTP that a page shows instead of content.
-var errorPages = map[string]string{ //nolint:gochecknoglobals // read only
+var errorPages = map[string]string{
 	"unauthorized": "auth", "proxy authentication required": "auth",
 	"forbidden": "permission", "access denied": "permission",
 	"not found": "not_found", "too many requests": "rate_limited",

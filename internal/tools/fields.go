@@ -15,11 +15,11 @@ const (
 )
 
 // fieldTypes are what a form can ask for; the first stands in for any other.
-var fieldTypes = []string{"text", "textarea", "number", "select", "multi_select", "checkbox", "date"} //nolint:gochecknoglobals // read only
+var fieldTypes = []string{"text", "textarea", "number", "select", "multi_select", "checkbox", "date"}
 
 // reservedNames are properties that every object of a browser has: a field of
 // that name would change the object instead of adding to it.
-var reservedNames = []string{ //nolint:gochecknoglobals // read only
+var reservedNames = []string{
 	"__proto__", "prototype", "constructor", "hasOwnProperty", "isPrototypeOf", "propertyIsEnumerable", "toLocaleString",
 	"toString", "valueOf", "__defineGetter__", "__defineSetter__", "__lookupGetter__", "__lookupSetter__",
 }
@@ -69,20 +69,36 @@ func normalizeField(raw json.RawMessage) (thread.Field, bool) {
 	if !slices.Contains(fieldTypes, f.Type) || !bytes.HasPrefix(bytes.TrimSpace(in.Type), []byte(`"`)) {
 		f.Type = fieldTypes[0]
 	}
-	switch string(bytes.TrimSpace(in.Required)) {
-	case "", "null", "false", "0":
-	case "true", "1":
-		f.Required = true
-	default:
-		return f, false
-	}
 	if f.Type == "select" || f.Type == "multi_select" {
 		if f.Options = rawOptions(in.Options); len(f.Options) == 0 {
 			f.Type = fieldTypes[0]
 		}
 	}
-	tooLong := func(o thread.Option) bool { return !fits(o.Label) || !fits(o.Value) }
-	ok := f.Name != "" && !slices.Contains(reservedNames, f.Name) && fits(f.Name) && fits(f.Label) && fits(f.Placeholder) &&
-		len(f.Options) <= maxOptions && !slices.ContainsFunc(f.Options, tooLong)
-	return f, ok
+	var ok bool
+	f.Required, ok = yesOrNo(in.Required)
+	return f, ok && inOrder(f)
+}
+
+// yesOrNo reads a truth value, also as 0 or 1; nothing is no.
+func yesOrNo(raw json.RawMessage) (yes, ok bool) {
+	switch string(bytes.TrimSpace(raw)) {
+	case "", "null", "false", "0":
+		return false, true
+	case "true", "1":
+		return true, true
+	}
+	return false, false
+}
+
+// inOrder reports whether a page can show a field.
+func inOrder(f thread.Field) bool {
+	if f.Name == "" || slices.Contains(reservedNames, f.Name) || len(f.Options) > maxOptions {
+		return false
+	}
+	for _, o := range f.Options {
+		if !fits(o.Label) || !fits(o.Value) {
+			return false
+		}
+	}
+	return fits(f.Name) && fits(f.Label) && fits(f.Placeholder)
 }

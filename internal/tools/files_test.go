@@ -268,7 +268,8 @@ func TestReadBeforeWrite(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	require.NotEqual(t, <-failed, <-failed)
+	first, second := <-failed, <-failed
+	require.NotEqual(t, first, second)
 	require.Equal(t, "1\n2+", k.read("f"))
 }
 

@@ -44,18 +44,11 @@ func runPresentFiles(ctx context.Context, c Call, p presentFilesParams) (Result,
 	var shown []string
 	for _, asked := range p.Filepaths {
 		info, err := c.Env.Sandbox.Stat(ctx, asked)
-		if errors.Is(err, fs.ErrNotExist) && belowOutputs(c, asked) {
-			return failure("File not found: %s. Write it before you present it.", shownPath(c, asked)), nil
-		}
-		switch {
-		case err != nil && lost(ctx, err):
+		if err != nil && lost(ctx, err) {
 			return Result{}, err
-		case err != nil || !strings.HasPrefix(info.Path, sandbox.Outputs+"/") || !strings.HasPrefix(info.Real, sandbox.Outputs+"/"):
-			return failure("Only files in %s can be presented: %s", sandbox.Outputs, c.Env.Sandbox.Mask(asked)), nil
-		case info.Dir:
-			return failure("%s is a directory. Present the files in it, or pack them into an archive.", info.Path), nil
-		case !info.Mode.IsRegular():
-			return failure("%s is not a regular file", info.Path), nil
+		}
+		if problem := unpresentable(c, asked, info, err); problem != "" {
+			return failure("%s", problem), nil
 		}
 		if !slices.Contains(shown, info.Path) {
 			shown = append(shown, info.Path)
@@ -64,6 +57,22 @@ func runPresentFiles(ctx context.Context, c Call, p presentFilesParams) (Result,
 	r := text("Successfully presented files")
 	r.State = thread.StateUpdate{Artifacts: shown}
 	return r, nil
+}
+
+// unpresentable says why a file cannot be shown, "" when it can.
+func unpresentable(c Call, asked string, info sandbox.Info, err error) string {
+	below := func(p string) bool { return strings.HasPrefix(p, sandbox.Outputs+"/") }
+	switch {
+	case errors.Is(err, fs.ErrNotExist) && belowOutputs(c, asked):
+		return "File not found: " + shownPath(c, asked) + ". Write it before you present it."
+	case err != nil || !below(info.Path) || !below(info.Real):
+		return "Only files in " + sandbox.Outputs + " can be presented: " + c.Env.Sandbox.Mask(asked)
+	case info.Dir:
+		return info.Path + " is a directory. Present the files in it, or pack them into an archive."
+	case !info.Mode.IsRegular():
+		return info.Path + " is not a regular file"
+	}
+	return ""
 }
 
 // belowOutputs reports whether a path is at least meant for the outputs.

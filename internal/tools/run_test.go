@@ -34,7 +34,7 @@ func TestRunPanic(t *testing.T) {
 		"text":    {func() (Result, error) { panic("boom\nsecond line") }, "failed with panic: boom."},
 		"error":   {func() (Result, error) { panic(errors.New("bad")) }, "failed with errors.errorString: bad."},
 		"runtime": {func() (Result, error) { return Result{}, fmt.Errorf("%d", list[3]) }, "index out of range"},
-		"nil":     {func() (Result, error) { panic(nil) }, "panic called with nil"}, //nolint:govet // the point
+		"nil":     {func() (Result, error) { panic(nil) }, "panic called with nil"},
 		"long":    {func() (Result, error) { panic(strings.Repeat("x", 9000)) }, "xxx..."},
 		"path":    {func() (Result, error) { panic("in " + k.root + "/u1/threads/t1/user-data/workspace/f") }, "in /mnt/user-data/workspace/f."},
 	} {

@@ -1,0 +1,37 @@
+package daemon
+
+import (
+	"context"
+	"log/slog"
+	"os"
+
+	"deerflow/config"
+)
+
+func newLogger(level config.LogLevel) *slog.Logger {
+	return slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: level.Slog()}))
+}
+
+// quieter passes on what is at least as severe as least: the libraries below
+// tell more than a person who runs the product wants to read.
+type quieter struct {
+	slog.Handler
+	least slog.Level
+}
+
+func (q quieter) Enabled(ctx context.Context, level slog.Level) bool {
+	return level >= q.least && q.Handler.Enabled(ctx, level)
+}
+
+func (q quieter) WithAttrs(attrs []slog.Attr) slog.Handler {
+	return quieter{q.Handler.WithAttrs(attrs), q.least}
+}
+
+func (q quieter) WithGroup(name string) slog.Handler {
+	return quieter{q.Handler.WithGroup(name), q.least}
+}
+
+// quiet is log for the Temporal SDK.
+func quiet(log *slog.Logger) *slog.Logger {
+	return slog.New(quieter{log.Handler(), slog.LevelWarn}).With("part", "temporal-sdk")
+}
