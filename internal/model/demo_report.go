@@ -57,7 +57,7 @@ func (s *demoScript) quotes(file passCall, n int) []quote {
 			continue
 		}
 		score := relevance(text, words)
-		if question := strings.TrimSpace(s.question); question != "" && strings.Contains(text, question) {
+		if question := strings.TrimSpace(s.question); len(strings.Fields(question)) > 3 && strings.Contains(text, question) {
 			score = 0 // the question itself answers nothing
 		}
 		all = append(all, quote{path.Base(file.arg("path")), number, shorten(text, maxQuoted), score})
