@@ -87,7 +87,7 @@ func (e *env) serve(change ...func(*Options)) {
 	})
 }
 
-func quiet() *slog.Logger { return slog.New(slog.NewTextHandler(io.Discard, nil)) }
+func quiet() *slog.Logger { return slog.New(slog.DiscardHandler) }
 
 // fakeThreads takes requests for threads; the test plays what follows.
 type fakeThreads struct {
@@ -207,6 +207,21 @@ func (e *env) do(t *testing.T, method, path, body string, header map[string]stri
 	data, err := io.ReadAll(res.Body)
 	require.NoError(t, err)
 	return res.StatusCode, res.Header, string(data)
+}
+
+// fetch is do for goroutines that must not end the test.
+func (e *env) fetch(method, path, body string, header http.Header) (*http.Response, string, error) {
+	req, err := http.NewRequestWithContext(e.ctx, method, e.http.URL+path, strings.NewReader(body))
+	if err != nil {
+		return nil, "", err
+	}
+	req.Header = header
+	res, err := e.http.Client().Do(req)
+	if err != nil {
+		return nil, "", err
+	}
+	data, err := io.ReadAll(res.Body)
+	return res, string(data), errors.Join(err, res.Body.Close())
 }
 
 // thread makes a thread.

@@ -43,7 +43,7 @@ func (l *LocalFiles) root(o FileOwner, create bool) (*os.Root, error) {
 		return nil, err
 	}
 	if create {
-		if err := os.MkdirAll(l.users, dirMode); err != nil { //nolint:gosec // see dirMode
+		if err := os.MkdirAll(l.users, dirMode); err != nil {
 			return nil, fmt.Errorf("make the directory of all users: %w", err)
 		}
 	}

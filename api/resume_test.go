@@ -37,8 +37,12 @@ func TestResume(t *testing.T) {
 		{"any object", []thread.Interrupt{one}, `{"from":1,"to":2}`, []string{one.ID}, []string{`For your clarification "Which year?", my answer is: {"from":1,"to":2}`}, []string{"text"}},
 		{"a map to one", []thread.Interrupt{one}, `{"` + one.ID + `":"x"}`, []string{one.ID}, []string{`For your clarification "Which year?", my answer is: x`}, []string{"text"}},
 		{
-			"a map to both", []thread.Interrupt{one, two}, `{"` + two.ID + `":"b","` + one.ID + `":"a"}`, []string{one.ID, two.ID},
-			[]string{`For your clarification "Which year?", my answer is: a`, `For your clarification "Which year?", my answer is: b`}, []string{"text", "text"},
+			"a map to both",
+			[]thread.Interrupt{one, two},
+			`{"` + two.ID + `":"b","` + one.ID + `":"a"}`,
+			[]string{one.ID, two.ID},
+			[]string{`For your clarification "Which year?", my answer is: a`, `For your clarification "Which year?", my answer is: b`},
+			[]string{"text", "text"},
 		},
 		{"a map to one of two", []thread.Interrupt{one, two}, `{"` + two.ID + `":"b"}`, []string{two.ID}, []string{`For your clarification "Which year?", my answer is: b`}, []string{"text"}},
 	} {

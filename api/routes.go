@@ -6,44 +6,57 @@ import (
 	"github.com/labstack/echo/v4"
 )
 
+// mount is one place where the handlers stand.
+type mount struct {
+	group   *echo.Group
+	dialect echo.MiddlewareFunc
+}
+
+// on adds a route. The dialect is bound to the route, not to the group: a group
+// with a middleware would answer 404 where a method is wrong.
+func (m mount) on(method, path string, h echo.HandlerFunc) {
+	m.group.Add(method, path, h, m.dialect)
+}
+
 // routes mounts the handlers.
 func (s *Server) routes() {
 	for prefix, d := range mounts() {
-		g := s.echo.Group(prefix, withDialect(d))
-		g.GET("/ok", s.ok)
-		g.GET("/info", s.info)
-		g.GET("/health", s.health)
-		s.threadRoutes(g)
-		s.runRoutes(g)
-		s.fileRoutes(g)
+		m := mount{group: s.echo.Group(prefix), dialect: withDialect(d)}
+		m.on(http.MethodGet, "/ok", s.ok)
+		m.on(http.MethodGet, "/info", s.info)
+		m.on(http.MethodGet, "/health", s.health)
+		s.threadRoutes(m)
+		s.runRoutes(m)
+		s.fileRoutes(m)
 	}
 }
 
-func (s *Server) threadRoutes(g *echo.Group) {
-	g.POST("/threads", s.createThread)
-	g.POST("/threads/search", s.searchThreads)
-	g.GET("/threads/:thread", s.getThread)
-	g.PATCH("/threads/:thread", s.patchThread)
-	g.DELETE("/threads/:thread", s.deleteThread)
-	g.GET("/threads/:thread/state", s.getState)
-	g.GET("/threads/:thread/history", s.getHistory)
-	g.POST("/threads/:thread/history", s.getHistory)
+func (s *Server) threadRoutes(m mount) {
+	m.on(http.MethodPost, "/threads", s.createThread)
+	m.on(http.MethodPost, "/threads/search", s.searchThreads)
+	m.on(http.MethodGet, "/threads/:thread", s.getThread)
+	m.on(http.MethodPatch, "/threads/:thread", s.patchThread)
+	m.on(http.MethodDelete, "/threads/:thread", s.deleteThread)
+	m.on(http.MethodGet, "/threads/:thread/state", s.getState)
+	m.on(http.MethodGet, "/threads/:thread/history", s.getHistory)
+	m.on(http.MethodPost, "/threads/:thread/history", s.getHistory)
 }
 
-func (s *Server) runRoutes(g *echo.Group) {
-	g.POST("/threads/:thread/runs", s.createRun)
-	g.POST("/threads/:thread/runs/stream", s.createAndStream)
-	g.POST("/threads/:thread/runs/wait", s.createAndWait)
-	g.GET("/threads/:thread/runs", s.listRuns)
-	g.GET("/threads/:thread/runs/:run", s.getRun)
-	g.POST("/threads/:thread/runs/:run/cancel", s.cancelRun)
-	g.GET("/threads/:thread/runs/:run/join", s.joinRun)
-	g.GET("/threads/:thread/runs/:run/stream", s.joinStream)
+func (s *Server) runRoutes(m mount) {
+	m.on(http.MethodPost, "/threads/:thread/runs", s.createRun)
+	m.on(http.MethodPost, "/threads/:thread/runs/stream", s.createAndStream)
+	m.on(http.MethodPost, "/threads/:thread/runs/wait", s.createAndWait)
+	m.on(http.MethodGet, "/threads/:thread/runs", s.listRuns)
+	m.on(http.MethodGet, "/threads/:thread/runs/:run", s.getRun)
+	m.on(http.MethodPost, "/threads/:thread/runs/:run/cancel", s.cancelRun)
+	m.on(http.MethodGet, "/threads/:thread/runs/:run/join", s.joinRun)
+	m.on(http.MethodGet, "/threads/:thread/runs/:run/stream", s.joinStream)
 }
 
-func (s *Server) fileRoutes(g *echo.Group) {
-	g.POST("/threads/:thread/uploads", s.upload)
-	g.GET("/threads/:thread/uploads/list", s.listUploads)
-	g.GET("/threads/:thread/uploads/limits", s.uploadLimits)
-	g.Match([]string{http.MethodGet, http.MethodHead}, "/threads/:thread/artifacts/*", s.artifact)
+func (s *Server) fileRoutes(m mount) {
+	m.on(http.MethodPost, "/threads/:thread/uploads", s.upload)
+	m.on(http.MethodGet, "/threads/:thread/uploads/list", s.listUploads)
+	m.on(http.MethodGet, "/threads/:thread/uploads/limits", s.uploadLimits)
+	m.on(http.MethodGet, "/threads/:thread/artifacts/*", s.artifact)
+	m.on(http.MethodHead, "/threads/:thread/artifacts/*", s.artifact)
 }

@@ -624,7 +624,10 @@ func TestSlowReader(t *testing.T) {
 	require.NotContains(t, string(got), "event: end")
 	at := strings.LastIndex(string(got), "\nid: ") + len("\nid: ")
 	rest := e.rawStream(t, path, strings.TrimSpace(string(got[at:])))
-	require.True(t, string(got)+rest == e.rawStream(t, path, ""), "nothing lost, nothing doubled")
+	whole := e.rawStream(t, path, "")
+	require.Len(t, string(got)+rest, len(whole), "nothing lost, nothing doubled")
+	require.True(t, strings.HasPrefix(whole, string(got)))
+	require.True(t, strings.HasSuffix(whole, rest))
 }
 
 func TestWait(t *testing.T) {
@@ -635,20 +638,19 @@ func TestWait(t *testing.T) {
 	submitted := make(chan string, 1)
 	e.threads.submit = func(_ string, s step.SubmitRun) error { submitted <- s.RunID; return nil }
 	type answer struct {
-		status int
-		header http.Header
-		body   string
+		*http.Response
+		body string
+		err  error
 	}
-	done := make(chan answer, 1)
+	done, joined := make(chan answer, 1), make(chan answer, 1)
 	go func() {
-		status, header, body := e.do(t, "POST", "/threads/t/runs/wait", hi(""), nil)
-		done <- answer{status, header, body}
+		res, body, err := e.fetch("POST", "/threads/t/runs/wait", hi(""), http.Header{})
+		done <- answer{res, body, err}
 	}()
 	run := <-submitted
-	joined := make(chan string, 1)
 	go func() {
-		_, _, body := e.do(t, "GET", "/api/threads/t/runs/"+run+"/join", "", nil)
-		joined <- body
+		res, body, err := e.fetch("GET", "/api/threads/t/runs/"+run+"/join", "", http.Header{})
+		joined <- answer{res, body, err}
 	}()
 	p.start(run)
 	waited, err := e.root.JoinStream(e.ctx, "t", run, "")
@@ -659,16 +661,17 @@ func TestWait(t *testing.T) {
 	waited.Close()
 	p.model("hello")
 	p.success()
-	a := <-done
-	require.Equal(t, 200, a.status)
-	require.Equal(t, "application/json", a.header.Get("Content-Type"))
+	a, b := <-done, <-joined
+	require.NoError(t, errors.Join(a.err, b.err))
+	require.Equal(t, 200, a.StatusCode)
+	require.Equal(t, "application/json", a.Header.Get("Content-Type"))
 	require.True(t, strings.HasPrefix(a.body, "\n"), "newlines keep the connection alive")
 	values := testkit.Values{}
 	require.NoError(t, json.Unmarshal([]byte(a.body), &values))
 	messages, err := values.Messages()
 	require.NoError(t, err)
 	require.Equal(t, "hello", messages[1].Text())
-	require.JSONEq(t, a.body, <-joined)
+	require.JSONEq(t, a.body, b.body)
 
 	status, header, body := e.do(t, "GET", "/threads/t/runs/"+run+"/join", "", map[string]string{"Accept": "text/event-stream"})
 	require.Equal(t, 200, status)
@@ -718,8 +721,10 @@ func TestCancel(t *testing.T) {
 
 	second := e.say(t, "t", "again")
 	p.turn(second, "done")
-	e.check(t, scenario{method: "POST", path: runsPath + "/" + second + "/cancel", status: 409,
-		want: []string{`{"detail":"Run ` + second + ` is not cancellable (status: success)"}`}})
+	e.check(t, scenario{
+		method: "POST", path: runsPath + "/" + second + "/cancel", status: 409,
+		want: []string{`{"detail":"Run ` + second + ` is not cancellable (status: success)"}`},
+	})
 	require.Len(t, e.threads.cancels(), 2)
 
 	third := e.say(t, "t", "ask me")

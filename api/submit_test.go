@@ -282,8 +282,10 @@ func TestInputMessages(t *testing.T) {
 		{`[7]`, "object"},
 		{`[{"lc":1,"type":"constructor","id":["HumanMessage"]}]`, "kwargs"},
 	} {
-		e.check(t, scenario{method: "POST", path: runsPath, body: `{"input":{"messages":` + s.messages + `}}`, status: 400,
-			want: []string{`"detail":"Invalid message at input.messages[`, s.want}})
+		e.check(t, scenario{
+			method: "POST", path: runsPath, body: `{"input":{"messages":` + s.messages + `}}`, status: 400,
+			want: []string{`"detail":"Invalid message at input.messages[`, s.want},
+		})
 	}
 	e.check(t, scenario{method: "POST", path: runsPath, body: `{"input":{"messages":5}}`, status: 400})
 

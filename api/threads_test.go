@@ -80,8 +80,10 @@ func TestGetAndPatchThread(t *testing.T) {
 	pinned, err := e.store.GetThread(e.ctx, "t")
 	require.NoError(t, err)
 	require.Equal(t, before.UpdatedAt, pinned.UpdatedAt, "pinning is no update")
-	e.check(t, scenario{method: "PATCH", path: "/threads/t", body: `{"metadata":{"a":"b","user_id":"x"}}`, status: 200,
-		want: []string{`"deerflow_pinned":true`, `"a":"b"`}, wantNot: []string{"user_id"}})
+	e.check(t, scenario{
+		method: "PATCH", path: "/threads/t", body: `{"metadata":{"a":"b","user_id":"x"}}`, status: 200,
+		want: []string{`"deerflow_pinned":true`, `"a":"b"`}, wantNot: []string{"user_id"},
+	})
 	e.check(t, scenario{method: "PATCH", path: "/threads/t", body: `{"metadata":{}}`, status: 204, header: map[string]string{"Prefer": "return=minimal"}})
 	e.check(t, scenario{method: "PATCH", path: "/threads/t", body: `{"metadata":3}`, status: 422})
 }
@@ -188,8 +190,10 @@ func TestState(t *testing.T) {
 	e := newEnv(t)
 	e.check(t, scenario{method: "GET", path: "/threads/nope/state", status: 404})
 	e.thread(t, "t")
-	e.check(t, scenario{name: "fresh", method: "GET", path: "/threads/t/state", status: 200,
-		want: []string{`"values":{}`, `"next":[]`, `"tasks":[]`, `"checkpoint":{"thread_id":"t"`, `"checkpoint_id":null`}})
+	e.check(t, scenario{
+		name: "fresh", method: "GET", path: "/threads/t/state", status: 200,
+		want: []string{`"values":{}`, `"next":[]`, `"tasks":[]`, `"checkpoint":{"thread_id":"t"`, `"checkpoint_id":null`},
+	})
 
 	p := e.play(t, "t")
 	run := e.say(t, "t", "first question")

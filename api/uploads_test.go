@@ -49,8 +49,10 @@ func TestUpload(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "hello", string(data))
 	e.check(t, scenario{method: "GET", path: up.Files[0].ArtifactURL, status: 200, want: []string{"hello"}})
-	e.check(t, scenario{method: "GET", path: "/api/threads/new/uploads/list", status: 200,
-		want: []string{`"count":2`, `"filename":"a.txt"`, `"filename":"c.md"`, `"extension":".md"`}, wantNot: []string{".part"}})
+	e.check(t, scenario{
+		method: "GET", path: "/api/threads/new/uploads/list", status: 200,
+		want: []string{`"count":2`, `"filename":"a.txt"`, `"filename":"c.md"`, `"extension":".md"`}, wantNot: []string{".part"},
+	})
 	e.check(t, scenario{method: "GET", path: "/threads/none/uploads/list", status: 200, want: []string{`{"count":0,"files":[]}`}})
 	e.check(t, scenario{method: "GET", path: "/threads/none/uploads/limits", status: 200, want: []string{`"max_files":10`, `"max_file_size":52428800`, `"max_total_size":104857600`}})
 	e.check(t, scenario{method: "POST", path: "/threads/none/uploads", body: `{}`, status: 400, want: []string{"multipart"}})
@@ -256,8 +258,10 @@ func TestI09Artifacts(t *testing.T) {
 		"Content-Type": "text/markdown; charset=utf-8", "X-Content-Type-Options": "nosniff", "ETag": tag, "Content-Length": "10",
 		"Content-Disposition": `inline; filename="a.md"; filename*=UTF-8''a.md`, "Content-Security-Policy": "",
 	}})
-	e.check(t, scenario{method: "GET", path: text, header: map[string]string{"Range": "bytes=5-9"}, status: 206, want: []string{"56789"},
-		headers: map[string]string{"Content-Range": "bytes 5-9/10"}})
+	e.check(t, scenario{
+		method: "GET", path: text, header: map[string]string{"Range": "bytes=5-9"}, status: 206, want: []string{"56789"},
+		headers: map[string]string{"Content-Range": "bytes 5-9/10"},
+	})
 	e.check(t, scenario{method: "GET", path: text, header: map[string]string{"Range": "bytes=0-1048575"}, status: 206, headers: map[string]string{"Content-Range": "bytes 0-9/10"}})
 	e.check(t, scenario{method: "GET", path: text, header: map[string]string{"Range": "bytes=20-30"}, status: 416})
 	e.check(t, scenario{method: "GET", path: text, header: map[string]string{"If-None-Match": tag}, status: 304})

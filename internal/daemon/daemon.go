@@ -194,6 +194,9 @@ func (d *Daemon) startWorker(ctx context.Context, c client.Client, namespace str
 			d.log.Warn("The sandboxes did not close in order", "error", err)
 		}
 	})
+	if n := boxes.EndStrays(); n > 0 {
+		d.log.Info("Ended commands that a dead process had left", "commands", n)
+	}
 	acts, err := activities.New(activities.Options{
 		Store: st, Config: func() *config.Config { return cfg }, Sandboxes: boxes, Logger: d.log,
 	})
