@@ -80,7 +80,7 @@ func (a *Activities) chat(ctx context.Context, in step.CallModelInput, plan *age
 		return response, rest, nil
 	}
 	if len(rest) > 0 && ctx.Err() != nil {
-		a.keepTail(owner, rest)
+		a.keepTail(ctx, owner, rest)
 	}
 	if errors.Is(err, store.ErrFenced) || errors.Is(err, store.ErrThreadGone) {
 		return nil, nil, border(ctx, "stream the answer", err)
@@ -92,8 +92,8 @@ func (a *Activities) chat(ctx context.Context, in step.CallModelInput, plan *age
 
 // keepTail writes the last pieces of a call that was stopped: what a user saw,
 // or was about to see, stays.
-func (a *Activities) keepTail(owner store.Owner, rest []store.NewEvent) {
-	ctx, cancel := context.WithTimeout(context.Background(), 500*time.Millisecond)
+func (a *Activities) keepTail(ctx context.Context, owner store.Owner, rest []store.NewEvent) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 500*time.Millisecond)
 	defer cancel()
 	if err := a.o.Store.Append(ctx, owner, rest...); err != nil && !errors.Is(err, store.ErrFenced) {
 		a.o.Logger.Warn("The last words of a stopped answer were not stored", "message", owner.MessageID, "error", err)

@@ -140,7 +140,7 @@ func callPolicy(cfg *config.Config, m config.Model) agent.ModelCallPolicy {
 	}
 	p.MaxDelay = max(p.MaxDelay, p.BaseDelay)
 	if n := cfg.LLMCall.RetryMaxAttempts; n > 0 {
-		p.MaxAttempts = int32(min(n, 1000)) //nolint:gosec // bounded
+		p.MaxAttempts = int32(min(n, 1000))
 		return p
 	}
 	p.MaxAttempts = 1

@@ -49,6 +49,7 @@ func (d *decoder) expand(n *yaml.Node, path string, x expansion) {
 		if strings.Contains(n.Value, "$") {
 			d.expandText(n, path, x)
 		}
+	case yaml.AliasNode: // resolved before
 	}
 }
 

@@ -11,7 +11,7 @@ func TestSuggest(t *testing.T) {
 	t.Parallel()
 	keys := []string{"name", "use", "model", "max_turns", "idle_timeout", "continue_as_new_events"}
 	tests := map[string]string{
-		"nmae":                  "name",
+		"name":                  "name",
 		"usee":                  "use",
 		"max_turn":              "max_turns",
 		"maxturns":              "max_turns",

@@ -129,8 +129,9 @@ func (d *decoder) finishTool(t *Tool, path string) bool {
 
 // knownTools are the names to suggest for a misspelt use.
 func knownTools() []string {
-	var all []string
-	for _, name := range sandboxToolNames() {
+	names := sandboxToolNames()
+	all := make([]string, 0, 2*len(names))
+	for _, name := range names {
 		all = append(all, sandboxTools+":"+name, "deerflow.sandbox.tools:"+name+"_tool")
 	}
 	return all

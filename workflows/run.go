@@ -138,12 +138,8 @@ func (c *conversation) finish(ctx workflow.Context, out outcome) error {
 	rollback := out.cancelled && c.cancel.Action == thread.CancelRollback
 	end := c.ended(ctx, out, rollback)
 	seals := c.seals(out)
-	if len(seals) > 0 && out.cancelled {
-		// The cancel has to leave with a workflow task of its own, before a
-		// database that may be slow is waited for.
-		if err := workflow.Sleep(ctx, time.Millisecond); err != nil {
-			return err
-		}
+	if err := c.letCancelLeave(ctx, out, seals); err != nil {
+		return err
 	}
 	if err := c.flush(ctx); err != nil {
 		return err
@@ -172,6 +168,15 @@ func (c *conversation) finish(ctx workflow.Context, out outcome) error {
 		}
 	}
 	return nil
+}
+
+// letCancelLeave gives the cancel of activities a workflow task of its own,
+// before a database that may be slow is waited for.
+func (c *conversation) letCancelLeave(ctx workflow.Context, out outcome, seals []step.Seal) error {
+	if len(seals) == 0 || !out.cancelled {
+		return nil
+	}
+	return workflow.Sleep(ctx, time.Millisecond)
 }
 
 // ended is how the API run ended, for its row.

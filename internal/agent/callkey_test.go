@@ -62,6 +62,7 @@ func TestCallKeyTellsCallsApart(t *testing.T) {
 		{"a range that is reversed", KeyRange, "read_file", `{"path":"/a","start_line":150,"end_line":60}`, `{"path":"/a","start_line":60,"end_line":150}`, true},
 		{"one line further", KeyRange, "read_file", `{"path":"/a","start_line":10}`, `{"path":"/a","start_line":11}`, true},
 		{"the last line of a bucket and the next", KeyRange, "read_file", `{"path":"/a","start_line":200}`, `{"path":"/a","start_line":201}`, false},
+		{"the first and the last line of a bucket", KeyRange, "read_file", `{"path":"/a","start_line":201}`, `{"path":"/a","start_line":400}`, true},
 		{"no lines begin at 1", KeyRange, "read_file", `{"path":"/a"}`, `{"path":"/a","start_line":1,"end_line":200}`, true},
 		{"only an end", KeyRange, "read_file", `{"path":"/a","end_line":300}`, `{"path":"/a","start_line":1,"end_line":300}`, true},
 		{"lines below 1 count as 1", KeyRange, "read_file", `{"path":"/a","start_line":-7}`, `{"path":"/a","start_line":0}`, true},

@@ -34,6 +34,9 @@ type Client struct {
 	o    Options
 	base string
 	http *http.Client
+	// firstPause is the pause before the first new attempt; the next ones are
+	// longer.
+	firstPause time.Duration
 }
 
 const (
@@ -61,7 +64,7 @@ func New(o Options) (*Client, error) {
 		IdleConnTimeout:     time.Minute,
 		DisableCompression:  true, // it would hold streams back
 	}
-	return &Client{o: o, base: u.String() + "/api", http: &http.Client{Transport: transport}}, nil
+	return &Client{o: o, base: u.String() + "/api", http: &http.Client{Transport: transport}, firstPause: firstPause}, nil
 }
 
 // Close drops idle connections.

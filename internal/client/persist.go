@@ -13,12 +13,14 @@ const (
 )
 
 // backoff is the pause before each attempt, longer each time.
-type backoff struct{ pause time.Duration }
+type backoff struct{ first, pause time.Duration }
+
+func (c *Client) backoff() backoff { return backoff{first: c.firstPause} }
 
 // next is the pause to make now. Clients that lost the same server do not come
 // back all at once.
 func (b *backoff) next() time.Duration {
-	b.pause = min(max(2*b.pause, firstPause), maxPause)
+	b.pause = min(max(2*b.pause, b.first), maxPause)
 	return b.pause/2 + rand.N(b.pause/2) //nolint:gosec // it only spreads load
 }
 
@@ -26,7 +28,7 @@ func (b *backoff) reset() { b.pause = 0 }
 
 // persist calls again while the server is away, until ctx ends.
 func (c *Client) persist(ctx context.Context, call func() error) error {
-	var b backoff
+	b := c.backoff()
 	for {
 		err := call()
 		if err == nil || !mayPass(err) || ctx.Err() != nil {

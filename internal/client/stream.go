@@ -41,7 +41,7 @@ func (c *connection) close() {
 func (c *Client) StreamRun(ctx context.Context, threadID string, r RunRequest) (*Stream, error) {
 	s := &Stream{ThreadID: threadID, c: c, modes: r.modes()}
 	post := runPost(threadID, "/stream", &r)
-	var b backoff
+	b := c.backoff()
 	for {
 		conn, err := s.connect(ctx, post)
 		if err == nil {
@@ -89,7 +89,7 @@ func (s *Stream) Close() {
 // the first.
 func (s *Stream) Frames(ctx context.Context) iter.Seq2[Frame, error] {
 	return func(yield func(Frame, error) bool) {
-		var b backoff
+		b := s.c.backoff()
 		for {
 			done, err := s.read(ctx, &b, yield)
 			if done {

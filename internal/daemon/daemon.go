@@ -76,7 +76,7 @@ func Start(ctx context.Context, o Options) (_ *Daemon, err error) {
 	if d.dataDir, err = o.makeDataDir(); err != nil {
 		return nil, err
 	}
-	ln, err := o.listen()
+	ln, err := o.listen(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -265,7 +265,7 @@ func (d *Daemon) serve(ctx context.Context, ln net.Listener, o Options, st *stor
 	}()
 	d.later(func() {
 		s.Close()
-		ctx, cancel := context.WithTimeout(context.Background(), drainTime)
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), drainTime)
 		defer cancel()
 		if err := h.Shutdown(ctx); err != nil {
 			_ = h.Close()
@@ -276,4 +276,3 @@ func (d *Daemon) serve(ctx context.Context, ln net.Listener, o Options, st *stor
 	}
 	return d.announce()
 }
-

@@ -1,6 +1,7 @@
 package daemon
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -54,7 +55,7 @@ func (o Options) load() (*config.Config, []config.Warning, error) {
 
 // listen opens the API's address. It may only be a loopback one, since nothing
 // asks a caller who they are.
-func (o Options) listen() (net.Listener, error) {
+func (o Options) listen(ctx context.Context) (net.Listener, error) {
 	host, _, err := net.SplitHostPort(o.Listen)
 	if err != nil {
 		return nil, usage("--listen %q: want host:port, such as 127.0.0.1:2026: %w", o.Listen, err)
@@ -62,7 +63,7 @@ func (o Options) listen() (net.Listener, error) {
 	if ip := net.ParseIP(host); host != "localhost" && (ip == nil || !ip.IsLoopback()) {
 		return nil, usage("--listen %q: only loopback addresses (127.0.0.1, localhost, ::1) can be served without authentication", o.Listen)
 	}
-	ln, err := net.Listen("tcp", o.Listen)
+	ln, err := (&net.ListenConfig{}).Listen(ctx, "tcp", o.Listen)
 	if err != nil {
 		return nil, usage("cannot listen on %s: %w: stop the program that listens there, or choose another address with --listen (port 0 picks a free one)", o.Listen, reasonOf(err))
 	}

@@ -36,8 +36,10 @@ func moveAside(dir, version string) (string, error) {
 func unusedLabel(dir, label string) (string, error) {
 	candidate := label
 	for n := 2; ; n++ {
-		names := []string{metaFile + "." + candidate}
-		for _, suffix := range databaseSuffixes() {
+		suffixes := databaseSuffixes()
+		names := make([]string, 0, len(suffixes)+1)
+		names = append(names, metaFile+"."+candidate)
+		for _, suffix := range suffixes {
 			names = append(names, databaseFile+"."+candidate+suffix)
 		}
 		taken, err := anyExists(dir, names)

@@ -54,7 +54,7 @@ func TestUnusableDatabaseIsMovedAside(t *testing.T) {
 				require.Equal(t, "old bytes"+suffix, string(b))
 			}
 			if test.meta != "" {
-				b, err := os.ReadFile(filepath.Join(dir, metaFile+"."+test.version+"."+label)) //nolint:gosec // test
+				b, err := os.ReadFile(filepath.Join(dir, metaFile+"."+test.version+"."+label))
 				require.NoError(t, err)
 				require.Equal(t, test.meta, string(b))
 			}
@@ -79,7 +79,7 @@ func TestMoveAsideOverwritesNothing(t *testing.T) {
 		seen[path] = content
 	}
 	for path, content := range seen {
-		b, err := os.ReadFile(path) //nolint:gosec // test
+		b, err := os.ReadFile(path)
 		require.NoError(t, err)
 		require.Equal(t, content, string(b))
 	}

@@ -14,7 +14,7 @@ import (
 func TestLockOfAnotherProcess(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	cmd := exec.CommandContext(t.Context(), os.Args[0]) //nolint:gosec // this test binary
+	cmd := exec.CommandContext(t.Context(), os.Args[0])
 	cmd.Env = append(os.Environ(), holdLockEnv+"="+dir)
 	_, err := cmd.StdinPipe()
 	require.NoError(t, err)
@@ -43,7 +43,7 @@ func TestLockFileWithoutProcessID(t *testing.T) {
 	for _, content := range []string{"", "who knows", "-4", "99999999999999999999999999999999999999"} {
 		path := filepath.Join(t.TempDir(), lockFile)
 		require.NoError(t, os.WriteFile(path, []byte(content), 0o600))
-		f, err := os.Open(path) //nolint:gosec // test
+		f, err := os.Open(path)
 		require.NoError(t, err)
 		require.Zero(t, readPID(f))
 		require.NoError(t, f.Close())

@@ -33,7 +33,7 @@ func runTests(m *testing.M) int {
 	if err != nil {
 		return fail(err)
 	}
-	defer os.RemoveAll(dir) //nolint:errcheck // a temporary directory
+	defer os.RemoveAll(dir)
 	began := time.Now()
 	shared, err = Start(context.Background(), Options{DataDir: dir, SearchAttributes: testAttributes(), Logger: testLogger()})
 	if err != nil {

@@ -81,15 +81,15 @@ func (o Options) validate() error {
 		return err
 	}
 	if p := o.UIPublicPath; p != "" && (!strings.HasPrefix(p, "/") || strings.HasSuffix(p, "/")) {
-		return fmt.Errorf("UIPublicPath is %q; it starts with a slash and ends without one", p)
+		return fmt.Errorf("option UIPublicPath is %q; it starts with a slash and ends without one", p)
 	}
 	switch strings.ToUpper(o.Synchronous) {
 	case "", SyncNormal, SyncFull:
 	default:
-		return fmt.Errorf("Synchronous is %q; use %s or %s", o.Synchronous, SyncNormal, SyncFull)
+		return fmt.Errorf("option Synchronous is %q; use %s or %s", o.Synchronous, SyncNormal, SyncFull)
 	}
 	if o.Retention != 0 && o.Retention < minRetention {
-		return fmt.Errorf("Retention is %s; the server keeps at least %s", o.Retention, minRetention)
+		return fmt.Errorf("option Retention is %s; the server keeps at least %s", o.Retention, minRetention)
 	}
 	return nil
 }
@@ -98,11 +98,11 @@ func (o Options) validatePorts() error {
 	const highest = 65535
 	switch {
 	case o.Port < 0 || o.Port > highest:
-		return fmt.Errorf("Port is %d; use 0 for a free port or 1 to %d", o.Port, highest)
+		return fmt.Errorf("option Port is %d; use 0 for a free port or 1 to %d", o.Port, highest)
 	case o.UIPort < NoUI || o.UIPort > highest:
-		return fmt.Errorf("UIPort is %d; use %d for no UI, 0 for a free port or 1 to %d", o.UIPort, NoUI, highest)
+		return fmt.Errorf("option UIPort is %d; use %d for no UI, 0 for a free port or 1 to %d", o.UIPort, NoUI, highest)
 	case o.Port != 0 && o.Port == o.UIPort:
-		return fmt.Errorf("Port and UIPort are both %d; they need different ports", o.Port)
+		return fmt.Errorf("options Port and UIPort are both %d; they need different ports", o.Port)
 	}
 	return nil
 }

@@ -68,7 +68,7 @@ func start(ctx context.Context, o Options, find portFinder) (*Server, error) {
 	}
 	s := &Server{options: o, lock: lock, log: newServerLog(o.Logger), stopped: make(chan struct{})}
 	if err := s.bringUp(ctx, find); err != nil {
-		s.Stop()
+		s.Stop() //nolint:contextcheck // a start that was given up is cleaned up all the same
 		return nil, err
 	}
 	return s, nil

@@ -112,7 +112,7 @@ func TestRestartWithOtherVersion(t *testing.T) {
 	stopFully(t, second)
 	after, err := os.ReadFile(second.MovedAside())
 	require.NoError(t, err)
-	require.True(t, string(before) == string(after), "the moved database was written to")
+	require.Equal(t, string(before), string(after), "the moved database was written to")
 }
 
 func TestSecondStartIsRefused(t *testing.T) {
@@ -128,7 +128,7 @@ func TestRequestedPortIsTaken(t *testing.T) {
 	t.Parallel()
 	l, err := listenLoopback(t.Context(), 0, "the test")
 	require.NoError(t, err)
-	defer l.Close() //nolint:errcheck // test
+	defer l.Close()
 	taken := portOf(l)
 	tests := map[string]Options{
 		"the Temporal frontend": {Port: taken},
@@ -161,7 +161,7 @@ func TestLostPortIsReplaced(t *testing.T) {
 	for _, lost := range []int{0, 1, 3} {
 		l, err := listenLoopback(t.Context(), 0, "the test")
 		require.NoError(t, err)
-		defer l.Close() //nolint:errcheck // test
+		defer l.Close()
 		calls := 0
 		s, err := start(t.Context(), Options{DataDir: t.TempDir(), UIPort: NoUI, Logger: testLogger()},
 			func(ctx context.Context, n int) ([]int, error) {

@@ -32,7 +32,7 @@ func (r uiRequest) send(tb testing.TB, address string) (int, string, http.Header
 	noRedirect := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	resp, err := noRedirect.Do(req)
 	require.NoError(tb, err)
-	defer resp.Body.Close() //nolint:errcheck // test
+	defer resp.Body.Close()
 	b, err := io.ReadAll(resp.Body)
 	require.NoError(tb, err)
 	return resp.StatusCode, string(b), resp.Header

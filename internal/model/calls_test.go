@@ -156,7 +156,8 @@ func TestA11WithoutScope(t *testing.T) {
 		require.NoError(t, err)
 		return hear(c, question(text)).resp.Message.ToolCalls[0].ID
 	}
-	require.Equal(t, id("one"), id("one"))
+	first := id("one")
+	require.Equal(t, first, id("one"))
 	require.NotEqual(t, id("one"), id("two"))
 }
 

@@ -245,8 +245,9 @@ func orNone(s string) string {
 
 // topQuotes are the n best lines of all files.
 func (s *demoScript) topQuotes(n int) []quote {
-	var all []quote
-	for _, f := range s.readFiles() {
+	files := s.readFiles()
+	all := make([]quote, 0, n*len(files))
+	for _, f := range files {
 		all = append(all, s.quotes(f, n)...)
 	}
 	slices.SortStableFunc(all, func(a, b quote) int { return cmp.Compare(b.score, a.score) })

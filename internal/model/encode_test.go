@@ -128,7 +128,7 @@ func golden(t *testing.T, name string, body []byte) {
 		require.NoError(t, os.MkdirAll(filepath.Dir(file), 0o750))
 		require.NoError(t, os.WriteFile(file, pretty.Bytes(), 0o600))
 	}
-	want, err := os.ReadFile(file) //nolint:gosec // a file of this test
+	want, err := os.ReadFile(file)
 	require.NoError(t, err)
 	require.Equal(t, string(want), pretty.String())
 }

@@ -77,7 +77,7 @@ func appendUnit(out []byte, unit rune) []byte {
 	if high, ok := lastHigh(out); ok && isLow(unit) {
 		return utf8.AppendRune(out[:len(out)-3], utf16.DecodeRune(high, unit))
 	}
-	return append(out, 0xE0|byte(unit>>12), 0x80|byte(unit>>6)&0x3F, 0x80|byte(unit)&0x3F)
+	return append(out, 0xE0|byte(unit>>12), 0x80|byte(unit>>6)&0x3F, 0x80|byte(unit)&0x3F) //nolint:gosec // a UTF-16 code unit has 16 bits
 }
 
 func isLow(r rune) bool { return r >= 0xDC00 && r <= 0xDFFF }

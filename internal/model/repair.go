@@ -73,8 +73,9 @@ func plainRole(role thread.Role) thread.Role {
 		return thread.RoleAI
 	case "developer":
 		return thread.RoleSystem
+	default:
+		return role
 	}
-	return role
 }
 
 // humanMessage drops blank text parts, which some providers refuse, and never

@@ -51,7 +51,8 @@ func (t *thinkSplitter) finish() []segment {
 func (t *thinkSplitter) scan(last bool) []segment {
 	var out []segment
 	for t.buf != "" {
-		n, done := 0, false
+		var n int
+		var done bool
 		if t.tag != "" {
 			n, done = t.scanThinking(&out, last)
 		} else {

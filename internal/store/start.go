@@ -53,10 +53,12 @@ func (t *tx) openRun(ctx context.Context, in *StartRun) (started bool, err error
 }
 
 func (t *tx) startRun(ctx context.Context, in *StartRun) ([]Row, error) {
-	_, err := t.exec(ctx, `INSERT INTO plans (hash, body, created_at) VALUES (?, ?, ?) ON CONFLICT DO NOTHING`,
-		in.PlanHash, clean(string(in.Plan)), micros(t.now))
-	if err != nil {
-		return nil, fmt.Errorf("store plan %s: %w", in.PlanHash, err)
+	if in.PlanHash != "" {
+		_, err := t.exec(ctx, `INSERT INTO plans (hash, body, created_at) VALUES (?, ?, ?) ON CONFLICT DO NOTHING`,
+			in.PlanHash, clean(string(in.Plan)), micros(t.now))
+		if err != nil {
+			return nil, fmt.Errorf("store plan %s: %w", in.PlanHash, err)
+		}
 	}
 	firstSeq := t.last
 	from := origin{run: in.Ref.Run, step: in.Ref.Step}

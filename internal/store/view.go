@@ -41,7 +41,7 @@ func (s *Store) View(ctx context.Context, threadID string, o ViewOptions) (View,
 
 // readTranscript reads the rows in view of a checkpoint and the newer ones.
 func readTranscript(ctx context.Context, q querier, threadID string, c *Checkpoint, asOf int64) ([]Row, error) {
-	var rows []Row
+	var rows []Row //nolint:prealloc // mostly read as a whole
 	var next int64
 	if c != nil {
 		var err error

@@ -170,10 +170,13 @@ func TestGroupIsolation(t *testing.T) {
 	f := openFixture(t, sqliteOptions(t))
 	f.newThread("t1")
 	w := f.db.(*sqliteBackend).writer
-	release, held := make(chan struct{}), make(chan error)
+	started, hold, held := make(chan struct{}), make(chan struct{}), make(chan error, 1)
+	release := sync.OnceFunc(func() { close(hold) })
+	defer release()
 	go func() { // so that the others gather in one group
-		held <- f.write(f.ctx, "t1", func(context.Context, *tx) error { <-release; return nil })
+		held <- f.write(f.ctx, "t1", func(context.Context, *tx) error { close(started); <-hold; return nil })
 	}()
+	<-started
 	boom := errors.New("boom")
 	const jobs = 20
 	results := make(chan error, jobs)
@@ -195,7 +198,7 @@ func TestGroupIsolation(t *testing.T) {
 	}
 	require.Eventually(t, func() bool { return len(w.jobs) >= jobs }, 10*time.Second, time.Millisecond)
 	before := w.commits.Load()
-	close(release)
+	release()
 	require.NoError(t, <-held)
 	failed := 0
 	for range jobs {

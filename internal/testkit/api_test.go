@@ -219,7 +219,7 @@ func TestAPIFiles(t *testing.T) {
 	var got []string
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /api/threads/t1/uploads", func(w http.ResponseWriter, r *http.Request) {
-		if err := r.ParseMultipartForm(1 << 20); err != nil { //nolint:gosec // a test
+		if err := r.ParseMultipartForm(1 << 20); err != nil {
 			http.Error(w, err.Error(), http.StatusBadRequest)
 			return
 		}

@@ -39,7 +39,7 @@ func RunCLI(t testing.TB, args []string, o CLIOptions) (stdout, stderr string, e
 		o.Timeout = time.Minute
 	}
 	var out, errs bytes.Buffer
-	cmd := exec.CommandContext(context.Background(), o.BinaryPath, args...) //nolint:gosec // the binary under test
+	cmd := exec.CommandContext(context.Background(), o.BinaryPath, args...)
 	cmd.Dir, cmd.Env = o.Dir, childEnv(o.Dir, o.Env)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = o.Stdin, &out, &errs
 	cmd.WaitDelay = 2 * time.Second // a grandchild may keep the pipes open

@@ -115,7 +115,7 @@ func fakeDev(mode string, args []string) int {
 	}
 	terminate := make(chan os.Signal, 1)
 	signal.Notify(terminate, syscall.SIGTERM)
-	go func() { _ = http.Serve(listener, fakeHandler(mode)) }() //nolint:gosec // a fake
+	go func() { _ = http.Serve(listener, fakeHandler(mode)) }()
 	if err := writeServerInfo(*data, listener.Addr().String()); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 2

@@ -11,11 +11,11 @@ import (
 // lockFile waits until this process alone holds the file and returns the
 // function that lets it go. The lock ends with the process.
 func lockFile(path string) (func(), error) {
-	file, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600) //nolint:gosec // a path of this package
+	file, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
 		return nil, err
 	}
-	if err := syscall.Flock(int(file.Fd()), syscall.LOCK_EX); err != nil { //nolint:gosec // descriptors are small
+	if err := syscall.Flock(int(file.Fd()), syscall.LOCK_EX); err != nil {
 		return nil, errors.Join(err, file.Close())
 	}
 	return func() { _ = file.Close() }, nil

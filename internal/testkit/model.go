@@ -246,7 +246,7 @@ func (m *Model) list() Reply {
 		Created int64  `json:"created"`
 		OwnedBy string `json:"owned_by"`
 	}
-	data := []entry{}
+	data := make([]entry, 0, len(m.ids))
 	for _, id := range m.ids {
 		data = append(data, entry{id, "model", 0, "testkit"})
 	}

@@ -244,7 +244,7 @@ func TestModelSeesTheClientClose(t *testing.T) {
 			gone := make(chan struct{})
 			go func() {
 				defer close(gone)
-				res, err := tryPost(ctx, t, m, streamed)
+				res, err := tryPost(ctx, t, m, streamed) //nolint:testifylint // it fails the test from any goroutine
 				if err == nil {
 					_, _ = io.Copy(io.Discard, res.Body)
 				}
@@ -271,7 +271,7 @@ func TestModelClosesHangingRepliesWithTheTest(t *testing.T) {
 		m := NewModel(t)
 		m.Enqueue(Text("a").Before(Hang()))
 		go func() {
-			_, _ = tryPost(context.Background(), t, m, streamed) // fails when the server goes
+			_, _ = tryPost(context.Background(), t, m, streamed) //nolint:testifylint // fails when the server goes
 		}()
 		var err error
 		r, err = m.Await(testContext(t), 1)

@@ -84,6 +84,7 @@ func StartDev(t testing.TB, o DevOptions) *Process {
 
 // withDefaults fills the gaps of o and makes its paths independent of Dir.
 func (o DevOptions) withDefaults(t testing.TB) (DevOptions, error) {
+	t.Helper()
 	if o.BinaryPath == "" {
 		o.BinaryPath = Binary(t)
 	}
@@ -117,6 +118,7 @@ func (o DevOptions) withDefaults(t testing.TB) (DevOptions, error) {
 
 // args returns the command line; a config given as text is written first.
 func (o DevOptions) args(t testing.TB) ([]string, error) {
+	t.Helper()
 	args := []string{
 		"dev",
 		"--data-dir", o.DataDir,
@@ -157,7 +159,7 @@ func launch(t testing.TB, o DevOptions) (*Process, error) {
 	// The process writes to the file itself: a grandchild that keeps the
 	// descriptor cannot hold Wait up, as it could with a pipe.
 	defer func() { _ = output.Close() }()
-	cmd := exec.CommandContext(context.Background(), o.BinaryPath, args...) //nolint:gosec // the binary under test
+	cmd := exec.CommandContext(context.Background(), o.BinaryPath, args...)
 	cmd.Dir, cmd.Env = o.Dir, childEnv(o.Dir, o.Env)
 	cmd.Stdout, cmd.Stderr = output, output
 	begun := time.Now()

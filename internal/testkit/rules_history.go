@@ -25,7 +25,7 @@ func checkToolResults(c *chat, _ Rules) []Violation {
 			ids := slices.Sorted(maps.Keys(open.waiting))
 			found = append(found, Violation{
 				V1, messagePath(open.at),
-				fmt.Sprintf("tool_calls must be followed at once by one tool message per id; no result for %s", strings.Join(ids, ", ")),
+				"tool_calls must be followed at once by one tool message per id; no result for " + strings.Join(ids, ", "),
 			})
 		}
 		open.overdue = true

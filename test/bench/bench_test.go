@@ -108,7 +108,7 @@ func firstToken(ctx context.Context, s *sheet, p *testkit.Process, m *testkit.Mo
 		stream, err := api.StreamRun(ctx, thread, r)
 		require.NoError(s.t, err)
 		frames, err := stream.Until(ctx, func(f testkit.Frame) bool {
-			return f.Event == "messages" && strings.Contains(string(f.Data), "AIMessageChunk")
+			return f.Event == "messages" && strings.Contains(f.Data, "AIMessageChunk")
 		})
 		require.NoError(s.t, err)
 		all = append(all, frames[len(frames)-1].At.Sub(sent))
@@ -174,7 +174,7 @@ func stopCommands(ctx context.Context, s *sheet, p *testkit.Process, m *testkit.
 	var ended []time.Duration
 	for range 10 {
 		n++
-		command := []byte(fmt.Sprintf("sleep\x007%03d\x00", n))
+		command := fmt.Sprintf("sleep\x007%03d\x00", n)
 		thread := newThread(ctx, s.t, api)
 		run, err := api.CreateRun(ctx, thread, testkit.Say("run it"))
 		require.NoError(s.t, err)
@@ -194,7 +194,7 @@ func stopCommands(ctx context.Context, s *sheet, p *testkit.Process, m *testkit.
 }
 
 // lives looks for a process with this command line; zombies have none.
-func lives(command []byte) bool {
+func lives(command string) bool {
 	entries, err := os.ReadDir("/proc")
 	if err != nil {
 		return false
@@ -204,7 +204,7 @@ func lives(command []byte) bool {
 			continue
 		}
 		data, err := os.ReadFile(filepath.Join("/proc", e.Name(), "cmdline"))
-		if err == nil && string(data) == string(command) {
+		if err == nil && string(data) == command {
 			return true
 		}
 	}

@@ -121,7 +121,7 @@ func TestKilledWhileAQuestionWaits(t *testing.T) {
 	defer stream.Close()
 	frames, err := stream.Until(ctx, testkit.IsEvent("end"))
 	require.NoError(t, err)
-	require.Contains(t, string(frames[len(frames)-2].Data)+string(frames[len(frames)-3].Data), "__interrupt__")
+	require.Contains(t, frames[len(frames)-2].Data+frames[len(frames)-3].Data, "__interrupt__")
 	state, err := p.API().Thread(ctx, thread.ThreadID)
 	require.NoError(t, err)
 	require.Equal(t, "interrupted", state.Status)
@@ -136,7 +136,7 @@ func TestKilledWhileAQuestionWaits(t *testing.T) {
 	defer replayed.Close()
 	same, err := replayed.Until(ctx, testkit.IsEvent("end"))
 	require.NoError(t, err)
-	require.Equal(t, len(frames), len(same), "a reader gets the same frames after the restart")
+	require.Len(t, same, len(frames), "a reader gets the same frames after the restart")
 
 	resume := testkit.Resume("engineers")
 	resume.StreamMode = modes

@@ -188,24 +188,35 @@ func TestWarningsOfOneMessageGoTogether(t *testing.T) {
 func TestAWarningReturnsWhenTheUseFellAndRose(t *testing.T) {
 	t.Parallel()
 	s := defaultLoop()
-	s.Window, s.FreqWarn, s.FreqHard = 5, 3, 6
-	n := 0
-	play := func(l *LoopDetection, tools ...string) (warnings int) {
-		for _, tool := range tools {
-			n++
-			warning, stop := turn(t, l, called(tool, fmt.Sprint(n)))
+	s.Window, s.FreqWarn, s.FreqHard = 6, 3, 6
+	for _, tc := range []struct {
+		calls  string // one letter a tool
+		warned []int  // after which calls
+	}{
+		{"aaaaa", []int{3}},
+		{"aaabbbabaa", []int{3, 6, 10}}, // the ninth finds a at 2 of 6, the tenth at 3
+		{"aaabbba", []int{3, 6}},        // a has never been below
+		{"aaabcdefga", []int{3}},
+		{"aaabcdefgaaa", []int{3, 12}},
+	} {
+		l := NewLoopDetection(nil, s)
+		var warned []int
+		for i, tool := range tc.calls {
+			_, stop := turn(t, l, called(string(tool), fmt.Sprint(i)))
 			require.Empty(t, stop)
-			if warning != "" {
-				warnings++
+			if warning, _ := turn(t, l); warning != "" {
+				warned = append(warned, i+1)
 			}
 		}
-		return warnings
+		require.Equal(t, tc.warned, warned, tc.calls)
 	}
-	l := NewLoopDetection(nil, s)
-	require.Equal(t, 1, play(l, "a", "a", "a", "a"), "third use")
-	require.Equal(t, 1, play(l, "b", "b", "b", "b"), "of b; a has one left in the window of six")
-	require.Equal(t, 0, play(l, "a", "c", "a"))
-	require.Equal(t, 1, play(l, "a", "c"), "the third use of a, anew")
+}
+
+func TestNotesThatDoNotMatterAnyMoreAreForgotten(t *testing.T) {
+	t.Parallel()
+	window := strings.Split("aaabbcdd", "")
+	limit := func(key string) int { return map[string]int{"a": 4, "b": 4, "c": 1, "d": 3, "e": 1}[key] }
+	require.Equal(t, []string{"a", "c", "d"}, forget([]string{"a", "b", "c", "d", "e"}, window, limit))
 }
 
 func TestMessagesWithoutCallsAreNotCounted(t *testing.T) {
