@@ -95,17 +95,19 @@ func FuzzCleanName(f *testing.F) {
 func TestI05GivenName(t *testing.T) {
 	t.Parallel()
 	const report = "季度报告（终稿）.xlsx"
-	for header, want := range map[string]string{
-		`form-data; name="files"; filename="` + report + `"`:                                                                                         report,
-		`form-data; name="files"; filename*=UTF-8''%E5%AD%A3%E5%BA%A6%E6%8A%A5%E5%91%8A%EF%BC%88%E7%BB%88%E7%A8%BF%EF%BC%89.xlsx`:                    report,
-		`form-data; name="files"; filename="x.xlsx"; filename*=UTF-8''%E5%AD%A3%E5%BA%A6%E6%8A%A5%E5%91%8A%EF%BC%88%E7%BB%88%E7%A8%BF%EF%BC%89.xlsx`: report,
-		`form-data; name="files"; filename=plain.txt`:                                                                                                "plain.txt",
-		`form-data; name="files"; filename="a\"b.txt"`:                                                                                               `a"b.txt`,
-		`form-data; name="files"; filename="a b;c.txt"`:                                                                                              "a b;c.txt",
-		`form-data; name="files"; filename=季度.txt`:                                                                                                   "季度.txt",
-		`form-data; name="files"`: "",
+	const encoded = "%E5%AD%A3%E5%BA%A6%E6%8A%A5%E5%91%8A%EF%BC%88%E7%BB%88%E7%A8%BF%EF%BC%89.xlsx"
+	for _, s := range []struct{ params, want string }{
+		{`; filename="` + report + `"`, report},
+		{`; filename*=UTF-8''` + encoded, report},
+		{`; filename="x.xlsx"; filename*=UTF-8''` + encoded, report},
+		{`; filename=plain.txt`, "plain.txt"},
+		{`; filename="a\"b.txt"`, `a"b.txt`},
+		{`; filename="a b;c.txt"`, "a b;c.txt"},
+		{`; filename=季度.txt`, "季度.txt"},
+		{``, ""},
 	} {
+		header := `form-data; name="files"` + s.params
 		part := &multipart.Part{Header: textproto.MIMEHeader{"Content-Disposition": {header}}}
-		require.Equal(t, want, cleanName(givenName(part)), header)
+		require.Equal(t, s.want, cleanName(givenName(part)), header)
 	}
 }

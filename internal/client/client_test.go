@@ -3,6 +3,7 @@ package client
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"io"
 	"net/http"
 	"strings"
@@ -49,7 +50,7 @@ func TestTypedErrors(t *testing.T) {
 		require.ErrorContains(t, err, s.text)
 		require.ErrorContains(t, err, "GET /threads/t")
 		for _, other := range all {
-			if other == s.want {
+			if errors.Is(other, s.want) {
 				require.ErrorIs(t, err, other)
 			} else {
 				require.NotErrorIs(t, err, other, "%d", s.status)

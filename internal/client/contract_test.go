@@ -144,7 +144,7 @@ func TestContract(t *testing.T) {
 }
 
 // finish plays the rest of the run: an answer in two pieces, then a question.
-func finish(t *testing.T, ctx context.Context, db *store.Store, ref step.Ref) { //nolint:revive // t comes first in tests
+func finish(t *testing.T, ctx context.Context, db *store.Store, ref step.Ref) {
 	t.Helper()
 	ref.Step = 1
 	id := thread.MessageID(ref.Run, 1)

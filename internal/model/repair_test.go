@@ -192,7 +192,7 @@ func TestRepairedResultsSayWhy(t *testing.T) {
 	require.Contains(t, Repair([]thread.Message{broken})[1].Content.String(), "must be a JSON object")
 	twice := asks("a ls")
 	twice.ToolCalls[0].Args = json.RawMessage(`"{\"path\": \"a\"}"`)
-	require.JSONEq(t, `{"path":"a"}`, Repair([]thread.Message{twice})[0].ToolCalls[0].Args, "unwrapped once")
+	require.JSONEq(t, `{"path":"a"}`, string(Repair([]thread.Message{twice})[0].ToolCalls[0].Args), "unwrapped once")
 }
 
 func TestRepairOfBlocks(t *testing.T) {
