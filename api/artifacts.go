@@ -90,7 +90,6 @@ func serveFile(c echo.Context, f OpenFile) error {
 	}
 	h.Set(echo.HeaderContentType, kind)
 	h.Set("Content-Disposition", disposition(inline, info.Name))
-	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("Cache-Control", "private, no-cache")
 	h.Set("Cross-Origin-Resource-Policy", "same-site")
 	h.Set("ETag", tag)

@@ -248,19 +248,28 @@ func (t *tail) checkRun(ctx context.Context) (ended outcome, over bool, err erro
 	return ended, true, t.finish(&ended)
 }
 
-// finish closes a stream whose end is not in the log.
+// finish closes a stream whose end is not in the log, with frames that have no
+// place in it.
 func (t *tail) finish(o *outcome) error {
+	var frames []frame
+	if !t.b.started {
+		data, err := json.Marshal(t.b.metadataData())
+		if err != nil {
+			return err
+		}
+		frames = append(frames, frame{event: frameMetadata, data: data})
+	}
 	if o.failed {
 		data, err := json.Marshal(errorData(o.end.Error))
 		if err != nil {
 			return err
 		}
-		if err := t.out.frame(frame{event: frameError, data: data}); err != nil {
+		frames = append(frames, frame{event: frameError, data: data})
+	}
+	for _, f := range append(frames, frame{event: frameEnd, data: []byte("null")}) {
+		if err := t.out.frame(f); err != nil {
 			return err
 		}
-	}
-	if err := t.out.frame(frame{event: frameEnd, data: []byte("null")}); err != nil {
-		return err
 	}
 	return t.out.settle()
 }

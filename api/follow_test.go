@@ -66,8 +66,8 @@ func TestDeletedRunEndsItsStream(t *testing.T) {
 	require.NoError(t, s.AwaitComments(e.ctx, 1))
 	require.NoError(t, e.store.DeleteThread(e.ctx, "t"))
 	frames := all(t, e, s)
-	require.Equal(t, "error end", events(frames))
-	require.Contains(t, frames[0].Data, "deleted")
+	require.Equal(t, "metadata error end", events(frames))
+	require.Contains(t, frames[1].Data, "deleted")
 	_, err = e.df.JoinStream(e.ctx, "t", run, "")
 	require.Equal(t, http.StatusNotFound, testkit.StatusOf(err))
 }

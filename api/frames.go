@@ -148,11 +148,15 @@ func (b *builder) runStart(ctx context.Context) error {
 
 func (b *builder) metadata() error {
 	b.started = true
+	return b.addValue(modeAlways, frameMetadata, b.metadataData())
+}
+
+func (b *builder) metadataData() map[string]any {
 	data := map[string]any{"run_id": b.run, "thread_id": b.thread}
 	if b.dialect == platform {
 		data["attempt"] = 1
 	}
-	return b.addValue(modeAlways, frameMetadata, data)
+	return data
 }
 
 // findInput is the last event of the messages that the run was started with.

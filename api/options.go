@@ -51,8 +51,8 @@ type Options struct {
 	Now    func() time.Time // time.Now when nil
 	// Heartbeat is the longest silence on a stream; 5 s when zero.
 	Heartbeat time.Duration
-	// WriteTimeout is how long a client may take to accept one frame; 15 s when
-	// zero.
+	// WriteTimeout is how long a client may take to accept 64 KiB of a stream;
+	// 15 s when zero.
 	WriteTimeout time.Duration
 }
 

@@ -217,7 +217,7 @@ func TestE01Disconnect(t *testing.T) {
 	}
 }
 
-func TestCloseEndsStreamsWithoutAnEnd(t *testing.T) {
+func TestE05CloseEndsStreamsWithoutAnEnd(t *testing.T) {
 	t.Parallel()
 	e := newEnv(t)
 	run := e.say(t, "t", "go")

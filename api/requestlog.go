@@ -36,6 +36,7 @@ func (s *Server) logRequests(next echo.HandlerFunc) echo.HandlerFunc {
 		}
 		c.Set(requestIDKey, id)
 		c.Response().Header().Set(requestIDHeader, id)
+		c.Response().Header().Set(echo.HeaderXContentTypeOptions, "nosniff")
 		err := next(c)
 		if err != nil {
 			s.writeError(err, c)

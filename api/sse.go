@@ -57,12 +57,20 @@ func (w *sseWriter) frame(f frame) error {
 	return w.write(w.buf.Bytes())
 }
 
+// writePiece is what a client must at least take within the write timeout: a
+// long frame over a slow line takes several of them.
+const writePiece = 64 << 10
+
 func (w *sseWriter) write(data []byte) error {
-	w.extend()
-	if _, err := w.w.Write(data); err != nil {
-		return fmt.Errorf("%w: %w", errClientGone, err)
-	}
 	w.pending = true
+	for len(data) > 0 {
+		n := min(len(data), writePiece)
+		w.extend()
+		if _, err := w.w.Write(data[:n]); err != nil {
+			return fmt.Errorf("%w: %w", errClientGone, err)
+		}
+		data = data[n:]
+	}
 	return nil
 }
 

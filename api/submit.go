@@ -149,7 +149,7 @@ func (s *Server) handOver(ctx context.Context, run *store.Run, again bool) error
 	if err := json.Unmarshal(run.Submit, &request); err != nil {
 		return fmt.Errorf("read the submission of run %s: %w", run.ID, err)
 	}
-	_, err := s.o.Threads.Submit(ctx, run.User, run.ThreadID, request)
+	err := s.offer(ctx, run, request)
 	if err == nil || errors.Is(err, threadclient.ErrNoWorker) {
 		return nil
 	}
@@ -165,6 +165,37 @@ func (s *Server) handOver(ctx context.Context, run *store.Run, again bool) error
 		return fmt.Errorf("%w; taking it back failed too: %w", err, withdrawn)
 	}
 	return answer
+}
+
+// A thread that was killed after its last commit needs as long as this to know
+// of it.
+const (
+	catchUpTime  = 8 * time.Second
+	catchUpPause = 50 * time.Millisecond
+)
+
+// offer submits a run. A thread that says it is busy, although the store knows
+// of no other run, has not caught up with its own last commit yet, which a kill
+// came right after: it is asked again.
+func (s *Server) offer(ctx context.Context, run *store.Run, request step.SubmitRun) error {
+	deadline := s.o.Now().Add(catchUpTime)
+	for {
+		_, err := s.o.Threads.Submit(ctx, run.User, run.ThreadID, request)
+		no := refusal(err)
+		if no == nil || no.Type != step.ErrBusy || s.o.Now().After(deadline) {
+			return err
+		}
+		other, listErr := s.otherRun(ctx, run)
+		if listErr != nil || other != "" {
+			return err
+		}
+		request.Again++
+		select {
+		case <-ctx.Done():
+			return err
+		case <-time.After(catchUpPause):
+		}
+	}
 }
 
 // refused turns the reason why a run was not taken into an answer.
@@ -190,19 +221,31 @@ func (s *Server) refused(ctx context.Context, run *store.Run, err error) error {
 // busy is the refusal of a second run, with the id of the first (E08).
 func (s *Server) busy(ctx context.Context, refused *store.Run) error {
 	conflict := fail(http.StatusConflict, "Thread %s already has an active run", refused.ThreadID)
+	other, err := s.otherRun(ctx, refused)
+	if err != nil {
+		return err
+	}
+	if other != "" {
+		conflict.more = map[string]any{"run_id": other}
+	}
+	return conflict
+}
+
+// otherRun is the oldest run of a thread that is under way beside the given one,
+// one that has started before one that waits; "" for none.
+func (s *Server) otherRun(ctx context.Context, run *store.Run) (string, error) {
 	for _, status := range []thread.RunStatus{thread.RunRunning, thread.RunPending} {
-		runs, err := s.o.Store.ListRuns(ctx, refused.ThreadID, store.RunQuery{Status: status})
+		runs, err := s.o.Store.ListRuns(ctx, run.ThreadID, store.RunQuery{Status: status})
 		if err != nil {
-			return err
+			return "", err
 		}
 		for i := len(runs) - 1; i >= 0; i-- {
-			if runs[i].ID != refused.ID {
-				conflict.more = map[string]any{"run_id": runs[i].ID}
-				return conflict
+			if runs[i].ID != run.ID {
+				return runs[i].ID, nil
 			}
 		}
 	}
-	return conflict
+	return "", nil
 }
 
 // runLocation names a run in the headers of an answer, as a path below the

@@ -38,6 +38,9 @@ type SubmitRun struct {
 	Options   thread.RunOptions `json:"options"`
 	Messages  int               `json:"messages"`          // how many the run's row has
 	Answers   []string          `json:"answers,omitempty"` // ids of interrupts
+	// Again counts submissions of this run after a refusal; each is an update of
+	// its own, since a refused one keeps its answer.
+	Again int `json:"again,omitempty"`
 }
 
 // SubmitResult says what became of a submission.

@@ -2,7 +2,6 @@ package store
 
 import (
 	"encoding/json"
-	"errors"
 	"testing"
 	"unicode/utf8"
 
@@ -18,7 +17,7 @@ func FuzzMetadata(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte) {
 		text, pinned, err := metadataObject(data)
 		if err != nil {
-			require.True(t, errors.Is(err, ErrInvalid))
+			require.ErrorIs(t, err, ErrInvalid)
 			return
 		}
 		require.True(t, utf8.ValidString(text))

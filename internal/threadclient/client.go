@@ -39,7 +39,7 @@ func (c *Client) Submit(ctx context.Context, user, threadID string, s step.Submi
 		start := c.o.Temporal.NewWithStartWorkflowOperation(startOptions(threadID), step.ThreadWorkflow, c.input(user, threadID))
 		h, err := c.o.Temporal.UpdateWithStartWorkflow(ctx, client.UpdateWithStartWorkflowOptions{
 			StartWorkflowOperation: start,
-			UpdateOptions:          updateOptions(threadID, step.UpdateSubmitRun, "submit-"+s.RunID, s),
+			UpdateOptions:          updateOptions(threadID, step.UpdateSubmitRun, submitID(s), s),
 		})
 		if err != nil {
 			return err
@@ -50,6 +50,13 @@ func (c *Client) Submit(ctx context.Context, user, threadID string, s step.Submi
 		return out, fmt.Errorf("submit run %s to thread %s: %w", s.RunID, threadID, err)
 	}
 	return out, nil
+}
+
+func submitID(s step.SubmitRun) string {
+	if s.Again == 0 {
+		return "submit-" + s.RunID
+	}
+	return fmt.Sprintf("submit-%s-%d", s.RunID, s.Again)
 }
 
 // Cancel stops a run of a thread. A thread without a workflow has nothing to

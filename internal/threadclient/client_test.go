@@ -48,6 +48,14 @@ func TestSubmitStartsTheThreadWithItsFirstRun(t *testing.T) {
 	require.Equal(t, []any{step.ThreadWorkflow, step.ThreadInput{Version: 1, Thread: "t1", User: "u1", Settings: step.ThreadSettings{ContinueEvents: 2000}}}, got.args)
 }
 
+func TestASubmissionAfterARefusalIsAnUpdateOfItsOwn(t *testing.T) {
+	t.Parallel()
+	f := fake(outcome{value: step.SubmitResult{RunID: "r1"}})
+	_, err := clientOf(t, f, 0).Submit(context.Background(), "u1", "t1", step.SubmitRun{RunID: "r1", Again: 2})
+	require.NoError(t, err)
+	require.Equal(t, "submit-r1-2", f.requests[0].update.UpdateID)
+}
+
 func TestOtherRequestsNameTheThread(t *testing.T) {
 	t.Parallel()
 	f := fake(outcome{value: step.CancelResult{RunID: "r1", Status: thread.RunInterrupted}})
