@@ -46,7 +46,8 @@ func (r *Reconciler) Boot(ctx context.Context, threadIDs []string) error {
 	return each(ctx, threadIDs, r.thread)
 }
 
-// Run reconciles pending runs from time to time, until the context ends.
+// Run reconciles from time to time, until the context ends: runs that are
+// pending for long, and threads that are being worked on without a workflow.
 func (r *Reconciler) Run(ctx context.Context) {
 	ticker := time.NewTicker(reconcileEvery)
 	defer ticker.Stop()
@@ -57,7 +58,7 @@ func (r *Reconciler) Run(ctx context.Context) {
 		case <-ticker.C:
 		}
 		if err := r.round(ctx, time.Now().Add(-reconcileAge)); err != nil && ctx.Err() == nil {
-			r.Logger.Warn("Pending runs could not be looked after; it is tried again", "error", err)
+			r.Logger.Warn("Runs could not be looked after; it is tried again", "error", err)
 		}
 	}
 }
@@ -74,12 +75,15 @@ func (r *Reconciler) round(ctx context.Context, before time.Time) error {
 			}
 		}
 	}
-	return nil
+	active, err := r.Store.ActiveThreads(ctx)
+	if err != nil {
+		return fmt.Errorf("list active threads: %w", err)
+	}
+	return each(ctx, active, r.wake)
 }
 
-// thread starts the workflow of one thread, if none runs, and submits what it
-// may not know of, oldest first.
-func (r *Reconciler) thread(ctx context.Context, id string) error {
+// wake starts the workflow of a thread from its checkpoint, if none runs.
+func (r *Reconciler) wake(ctx context.Context, id string) error {
 	t, err := r.Store.GetThread(ctx, id)
 	if errors.Is(err, store.ErrNotFound) {
 		return nil
@@ -87,10 +91,17 @@ func (r *Reconciler) thread(ctx context.Context, id string) error {
 	if err != nil {
 		return fmt.Errorf("reconcile thread %s: %w", id, err)
 	}
-	if t.CheckpointID != "" && t.Status != thread.StatusIdle {
-		if err := r.Threads.Wake(ctx, t.User, id); err != nil {
-			return err
-		}
+	if t.CheckpointID == "" || t.Status == thread.StatusIdle {
+		return nil
+	}
+	return r.Threads.Wake(ctx, t.User, id)
+}
+
+// thread starts the workflow of one thread, if none runs, and submits what it
+// may not know of, oldest first.
+func (r *Reconciler) thread(ctx context.Context, id string) error {
+	if err := r.wake(ctx, id); err != nil {
+		return err
 	}
 	var live []store.Run
 	for _, status := range []thread.RunStatus{thread.RunRunning, thread.RunPending} {

@@ -46,6 +46,10 @@ func New(o Options) worker.Worker {
 		DefaultHeartbeatThrottleInterval: heartbeatThrottle,
 		WorkerStopTimeout:                o.StopTimeout,
 		StickyScheduleToStartTimeout:     o.StickyTimeout,
+		// A workflow that panics, or whose history does not replay, would repeat
+		// its task for ever. It fails instead, visibly, and the reconciler starts
+		// the thread again from its checkpoint (M09).
+		WorkflowPanicPolicy: worker.FailWorkflow,
 	})
 	Register(w)
 	o.Activities.Register(w)

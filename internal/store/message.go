@@ -122,12 +122,19 @@ func readPending(ctx context.Context, q querier, threadID string) ([]Row, error)
 }
 
 // Messages reads the rows that a cursor shows, newest revisions, in the order of
-// its segments.
+// its segments. The rows are shared with other callers: read only.
 func (s *Store) Messages(ctx context.Context, threadID string, c thread.Cursor) ([]Row, error) {
 	var rows []Row
 	err := s.db.read(ctx, len(c.Segments) > 1, func(q querier) (err error) {
-		rows, err = readCursor(ctx, q, threadID, c, math.MaxInt64)
-		return err
+		for _, seg := range c.Segments {
+			part, err := s.cache.read(ctx, q, threadID, seg)
+			if err != nil {
+				return err
+			}
+			rows = append(rows, part...)
+		}
+		rows = newestByID(rows)
+		return nil
 	})
 	return rows, wrap(err, "read messages of thread %q", threadID)
 }

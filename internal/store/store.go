@@ -30,6 +30,7 @@ type Options struct {
 type Store struct {
 	db    backend
 	clock *clock
+	cache *rowCache
 }
 
 // backend is SQLite or Postgres.
@@ -52,7 +53,11 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 	if o.BusyTimeout <= 0 {
 		o.BusyTimeout = defaultBusyTimeout
 	}
-	s := &Store{clock: &clock{}}
+	cache, err := newRowCache()
+	if err != nil {
+		return nil, err
+	}
+	s := &Store{clock: &clock{}, cache: cache}
 	switch {
 	case o.URL != "":
 		db, err := openPostgres(ctx, o, s.clock)
