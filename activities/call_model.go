@@ -23,11 +23,8 @@ func (a *Activities) CallModel(parent context.Context, in step.CallModelInput) (
 	ctx, done := alive(parent)
 	defer done()
 	var out step.CallModelResult
-	if err := a.ride(ctx, in.Commit); err != nil {
-		return out, err
-	}
 	doing := fmt.Sprintf("turn %d of run %s", in.Turn, in.Run)
-	claim, err := a.o.Store.Claim(ctx, store.Claim{Ref: in.Ref, MessageID: in.MessageID})
+	claim, err := a.o.Store.Claim(ctx, store.Claim{Ref: in.Ref, MessageID: in.MessageID, Commit: in.Commit})
 	if err != nil {
 		return out, border(ctx, doing, err)
 	}

@@ -3,7 +3,10 @@ package activities
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+
+	"go.temporal.io/sdk/activity"
 
 	"deerflow/internal/agent"
 	"deerflow/internal/step"
@@ -29,7 +32,7 @@ func (a *Activities) CallTool(parent context.Context, in step.CallToolInput) (st
 	}
 	spec, _ := plan.Spec(in.Name)
 	unsafe := spec.Class == agent.ClassUnsafe && in.Reply == nil
-	claim, err := a.o.Store.Claim(ctx, store.Claim{Ref: in.Ref, MessageID: in.MessageID, Unsafe: unsafe})
+	claim, err := a.claimCall(ctx, in, unsafe)
 	if err != nil {
 		return out, border(ctx, doing, err)
 	}
@@ -42,6 +45,22 @@ func (a *Activities) CallTool(parent context.Context, in step.CallToolInput) (st
 	}
 	owner := store.Owner{Ref: in.Ref, MessageID: in.MessageID, Claim: claim.Claim}
 	return a.finishTool(ctx, in, owner, result)
+}
+
+// claimCall claims a call that must not be made twice. For the others it is
+// enough that a later attempt finds the row of an earlier one.
+func (a *Activities) claimCall(ctx context.Context, in step.CallToolInput, unsafe bool) (store.ClaimResult, error) {
+	if unsafe {
+		return a.o.Store.Claim(ctx, store.Claim{Ref: in.Ref, MessageID: in.MessageID, Unsafe: true})
+	}
+	if activity.GetInfo(ctx).Attempt == 1 {
+		return store.ClaimResult{}, nil
+	}
+	row, err := a.o.Store.GetMessage(ctx, in.Thread, in.MessageID)
+	if errors.Is(err, store.ErrNotFound) && !errors.Is(err, store.ErrThreadGone) {
+		return store.ClaimResult{}, nil
+	}
+	return store.ClaimResult{Done: &row}, err
 }
 
 // outcome is the result of a call: of the tool, or what takes its place.

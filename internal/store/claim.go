@@ -13,11 +13,20 @@ import (
 func (s *Store) Claim(ctx context.Context, c Claim) (ClaimResult, error) {
 	var result ClaimResult
 	err := checkKey("message id", c.MessageID)
+	var ride *commit
+	if err == nil && c.Commit != nil {
+		ride, err = newCommit(c.Commit)
+	}
 	if err == nil {
 		err = s.write(ctx, c.Ref.Thread, func(ctx context.Context, t *tx) (err error) {
 			result = ClaimResult{}
 			if err := t.lock(ctx, c.Ref.Thread); err != nil {
 				return err
+			}
+			if ride != nil {
+				if _, err := ride.once(ctx, t); err != nil {
+					return fmt.Errorf("commit step %d of run %q first: %w", c.Commit.Step, c.Commit.Run, err)
+				}
 			}
 			if result.Done, err = newestRow(ctx, t, c.Ref.Thread, c.MessageID, math.MaxInt64); err != nil || result.Done != nil {
 				return err
@@ -61,13 +70,15 @@ func (o *Owner) check(ctx context.Context, t *tx) error {
 	err := get(ctx, t, `SELECT claim, closed FROM claims WHERE thread_id = ? AND message_id = ?`,
 		[]any{o.Ref.Thread, o.MessageID}, &claim, &closed)
 	switch {
+	case isNoRow(err) && o.Claim == 0:
+		return nil
 	case isNoRow(err):
 		return fmt.Errorf("claim %d was never given: %w", o.Claim, ErrFenced)
 	case err != nil:
 		return err
 	case closed != 0:
 		return fmt.Errorf("the message is closed: %w", ErrFenced)
-	case claim != o.Claim:
+	case o.Claim != 0 && claim != o.Claim:
 		return fmt.Errorf("claim %d is not the newest, which is %d: %w", o.Claim, claim, ErrFenced)
 	}
 	return nil

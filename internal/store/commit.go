@@ -24,12 +24,7 @@ func (s *Store) Commit(ctx context.Context, in step.CommitInput, digestOf Digest
 			if err := t.lock(ctx, in.Thread); err != nil {
 				return err
 			}
-			var seq int64
-			err = get(ctx, t, `SELECT seq FROM checkpoints WHERE thread_id = ? AND run_id = ? AND step = ?`,
-				[]any{in.Thread, in.Run, in.Step}, &seq)
-			if isNoRow(err) {
-				seq, err = c.write(ctx, t)
-			}
+			seq, err := c.once(ctx, t)
 			if err != nil {
 				return err
 			}
@@ -81,6 +76,17 @@ func newCommit(in *step.CommitInput) (*commit, error) {
 }
 
 func (c *commit) origin() origin { return origin{run: c.in.Run, step: c.in.Step} }
+
+// once does the commit unless it was done before, and gives the sequence number
+// of its checkpoint.
+func (c *commit) once(ctx context.Context, t *tx) (seq int64, err error) {
+	err = get(ctx, t, `SELECT seq FROM checkpoints WHERE thread_id = ? AND run_id = ? AND step = ?`,
+		[]any{c.in.Thread, c.in.Run, c.in.Step}, &seq)
+	if isNoRow(err) {
+		seq, err = c.write(ctx, t)
+	}
+	return seq, err
+}
 
 // write does the commit and gives the sequence number of its checkpoint.
 func (c *commit) write(ctx context.Context, t *tx) (int64, error) {

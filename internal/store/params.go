@@ -70,6 +70,8 @@ type Claim struct {
 	Ref       step.Ref
 	MessageID string
 	Unsafe    bool // the step has effects that must not happen twice
+	// Commit is done first, in the same transaction; nil for none.
+	Commit *step.CommitInput
 }
 
 // ClaimResult is the claim that was given, or the complete row.
@@ -81,7 +83,9 @@ type ClaimResult struct {
 	MayHaveRun bool
 }
 
-// Owner says under which claim a message is written.
+// Owner says under which claim a message is written. A zero Claim is that of a
+// step that needs none, since it streams nothing and may be done twice: it only
+// completes a message that is neither complete nor closed.
 type Owner struct {
 	Ref       step.Ref
 	MessageID string

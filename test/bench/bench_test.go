@@ -16,7 +16,8 @@ import (
 	"deerflow/internal/testkit"
 )
 
-// TestBench prints the figures. It needs a quiet machine and some minutes.
+// TestBench prints the figures. It needs a quiet machine and a minute or two;
+// DEERFLOW_BENCH names the parts to run, such as "step,resume".
 func TestBench(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 15*time.Minute)
 	defer cancel()
@@ -29,14 +30,24 @@ func TestBench(t *testing.T) {
 	s.add(figure{name: "start to healthy", value: p.ReadyIn.Seconds(), unit: "s", bar: 2})
 	time.Sleep(3 * time.Second) // idle is what is measured
 	s.add(figure{name: "memory when idle", value: residentMB(t, p.Pid()), unit: "MB", bar: 350})
-	durableStep(ctx, s, p)
-	syncsPerTurn(ctx, s, p)
-	growth(ctx, s, p)
-	throughput(ctx, s, p)
-	firstToken(ctx, s, p, m)
-	relay(ctx, s, p, m)
-	stopLatency(ctx, s, p, m)
-	resume(ctx, s, m)
+	only := os.Getenv("DEERFLOW_BENCH")
+	for _, part := range []struct {
+		name string
+		run  func()
+	}{
+		{"step", func() { durableStep(ctx, s, p) }},
+		{"syncs", func() { syncsPerTurn(ctx, s, p) }},
+		{"growth", func() { growth(ctx, s, p) }},
+		{"throughput", func() { throughput(ctx, s, p) }},
+		{"token", func() { firstToken(ctx, s, p, m) }},
+		{"relay", func() { relay(ctx, s, p, m) }},
+		{"stop", func() { stopLatency(ctx, s, p, m) }},
+		{"resume", func() { resume(ctx, s, m) }},
+	} {
+		if only == "" || strings.Contains(only, part.name) {
+			part.run()
+		}
+	}
 }
 
 func fdatasync(t *testing.T) time.Duration {
