@@ -61,6 +61,7 @@ type Daemon struct {
 // Start brings everything up. It returns when GET /health says 200. A mistake of
 // the user's is a [*UsageError].
 func Start(ctx context.Context, o Options) (_ *Daemon, err error) {
+	tuneMemory()
 	d := &Daemon{log: o.Logger, served: make(chan error, 1)}
 	defer func() {
 		if err != nil {
@@ -172,6 +173,8 @@ func (d *Daemon) dial(ctx context.Context, namespace string) (client.Client, err
 	c, err := client.DialContext(ctx, client.Options{
 		HostPort: d.Temporal, Namespace: namespace, Identity: d.identity(),
 		Logger: tlog.NewStructuredLogger(quiet(d.log)),
+		// On loopback, compressing costs more than it saves.
+		ConnectionOptions: client.ConnectionOptions{GrpcCompression: &client.GrpcCompressionNone{}},
 	})
 	if err != nil {
 		return nil, fmt.Errorf("connect to Temporal at %s: %w", d.Temporal, err)
