@@ -4,6 +4,8 @@ GO      ?= go
 TOOLS   := $(CURDIR)/.tools
 GOLANGCI_VERSION      := v2.15.0
 WORKFLOWCHECK_VERSION := v0.6.0
+GOLANGCI      := $(TOOLS)/$(GOLANGCI_VERSION)/golangci-lint
+WORKFLOWCHECK := $(TOOLS)/$(WORKFLOWCHECK_VERSION)/workflowcheck
 
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 LDFLAGS := -s -w -X main.version=$(VERSION)
@@ -34,23 +36,22 @@ e2e: ## tests of the embedded server and end-to-end tests through the real binar
 	DEERFLOW_TEST_BINARY=$(CURDIR)/bin/deerflow-test $(GO) test -count=1 -timeout 20m $$($(GO) list ./... | grep -E '^($(SERVER_PACKAGES))')
 
 lint: tools ## golangci-lint with the layer rules, and the workflow determinism checker
-	$(TOOLS)/golangci-lint run ./...
-	$(TOOLS)/workflowcheck -config workflowcheck.config.yaml ./workflows/...
+	$(GOLANGCI) run ./...
+	$(WORKFLOWCHECK) -config workflowcheck.config.yaml ./workflows/...
 
 bench: build ## measure, each figure beside its bar
 	DEERFLOW_TEST_BINARY=$(CURDIR)/bin/deerflow $(GO) test ./test/bench -run TestBench -count=1 -v -timeout 20m
 
-tools: $(TOOLS)/golangci-lint $(TOOLS)/workflowcheck
+tools: $(GOLANGCI) $(WORKFLOWCHECK)
 
-$(TOOLS)/golangci-lint: Makefile
+# Each in a folder of its version, so that another version is another target.
+$(GOLANGCI):
 	@echo "Installing golangci-lint $(GOLANGCI_VERSION) into .tools"
-	GOBIN=$(TOOLS) $(GO) install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(GOLANGCI_VERSION)
-	@touch $@
+	GOBIN=$(@D) $(GO) install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(GOLANGCI_VERSION)
 
-$(TOOLS)/workflowcheck: Makefile
+$(WORKFLOWCHECK):
 	@echo "Installing workflowcheck $(WORKFLOWCHECK_VERSION) into .tools"
-	GOBIN=$(TOOLS) $(GO) install go.temporal.io/sdk/contrib/tools/workflowcheck@$(WORKFLOWCHECK_VERSION)
-	@touch $@
+	GOBIN=$(@D) $(GO) install go.temporal.io/sdk/contrib/tools/workflowcheck@$(WORKFLOWCHECK_VERSION)
 
 clean: ## remove built files
 	rm -rf bin
