@@ -30,7 +30,11 @@ func border(ctx context.Context, doing string, err error) error {
 			temporal.ApplicationErrorOptions{NextRetryDelay: time.Millisecond})
 	case ctx.Err() != nil:
 		return ctx.Err()
-	case errors.Is(err, store.ErrThreadGone), errors.Is(err, store.ErrNotFound):
+	case errors.Is(err, store.ErrRunGone):
+		return temporal.NewNonRetryableApplicationError(doing+": the run was taken back before it started", step.ErrRunGone, err)
+	case errors.Is(err, store.ErrNotFound) && !errors.Is(err, store.ErrThreadGone):
+		return temporal.NewNonRetryableApplicationError(doing+": "+err.Error(), step.ErrInvalid, err)
+	case errors.Is(err, store.ErrThreadGone):
 		return temporal.NewNonRetryableApplicationError(doing+": the thread was deleted", step.ErrThreadGone, err)
 	case errors.Is(err, store.ErrFenced):
 		return temporal.NewApplicationErrorWithCause(doing+": another attempt works on it", step.ErrFenced, err)

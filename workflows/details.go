@@ -87,15 +87,20 @@ func cutRunes(s string) string {
 	return string(r[:min(len(r), titleRunes)])
 }
 
+// details is what the thread is doing, in Markdown, for the Web UI. Text from
+// outside stands in it as quotes and code spans: it forges no heading of ours.
 func (c *conversation) details() string {
 	var b strings.Builder
 	r := c.report()
 	if t := c.title(); t != "" {
 		fmt.Fprintf(&b, "### %s\n\n", t)
 	}
-	fmt.Fprintf(&b, "**Status:** %s", r.Status)
+	fmt.Fprintf(&b, "**%s**", inWords(r.Status))
 	if r.Model != "" {
 		fmt.Fprintf(&b, " · model %s · turn %d", r.Model, r.Turn)
+	}
+	if c.st.Tokens > 0 {
+		fmt.Fprintf(&b, " · %d tokens", c.st.Tokens)
 	}
 	if r.Queued > 0 {
 		fmt.Fprintf(&b, " · %d more queued", r.Queued)
@@ -104,21 +109,50 @@ func (c *conversation) details() string {
 	if r.Notice != "" {
 		fmt.Fprintf(&b, "\n> %s\n", r.Notice)
 	}
-	for _, q := range r.Questions {
-		fmt.Fprintf(&b, "\n**Question:** %s\n", q.Value.Question)
-		for i, o := range q.Value.Options {
-			fmt.Fprintf(&b, "%d. %s\n", i+1, o.Label)
-		}
-		b.WriteString("\nAnswer with the update or signal `answer`: `{\"text\": \"...\"}`.\n")
+	for i := range r.Questions {
+		writeQuestion(&b, &r.Questions[i].Value)
+	}
+	if len(r.Questions) > 0 {
+		b.WriteString("\nAnswer with the update or signal `answer`, input `{\"text\": \"...\"}`, or with `deerflow threads reply " +
+			c.in.Thread + "`.\n")
 	}
 	if len(c.st.State.Artifacts) > 0 {
-		b.WriteString("\n**Files:**\n")
+		b.WriteString("\n**Files**\n\n")
 		for _, a := range c.st.State.Artifacts {
 			fmt.Fprintf(&b, "- `%s`\n", a)
 		}
 	}
 	if n := len(c.digests); n > 0 && c.digests[n-1].Role == thread.RoleAI && c.digests[n-1].Text != "" {
-		fmt.Fprintf(&b, "\n**Last answer:** %s\n", c.digests[n-1].Text)
+		fmt.Fprintf(&b, "\n**Last answer**\n\n%s\n", quote(c.digests[n-1].Text))
 	}
 	return b.String()
+}
+
+// inWords says a status as people do.
+func inWords(s thread.Status) string {
+	switch s {
+	case thread.StatusBusy:
+		return "Working"
+	case thread.StatusInterrupted:
+		return "Waiting for you"
+	case thread.StatusError:
+		return "Failed"
+	default:
+		return "Done"
+	}
+}
+
+func writeQuestion(b *strings.Builder, card *thread.Card) {
+	fmt.Fprintf(b, "\n%s\n", quote("**"+strings.TrimSpace(card.Question)+"**"))
+	if len(card.Options) > 0 {
+		b.WriteString("\n")
+	}
+	for i, o := range card.Options {
+		fmt.Fprintf(b, "%d. %s\n", i+1, strings.Join(strings.Fields(o.Label), " "))
+	}
+}
+
+// quote makes a block quote of text.
+func quote(text string) string {
+	return "> " + strings.ReplaceAll(strings.TrimSpace(text), "\n", "\n> ")
 }

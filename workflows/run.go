@@ -20,6 +20,7 @@ type outcome struct {
 	fallback   *step.Seal // the message that stands in for a failed model call
 	err        error      // the run failed
 	cancelled  bool
+	refused    bool // the run was taken back before it started
 }
 
 // work runs the loop until the API run ends: with an answer, a question, an
@@ -37,8 +38,12 @@ func (c *conversation) work(ctx workflow.Context) (renew bool, err error) {
 	if out.renew {
 		return true, nil
 	}
-	if gone(out.err) {
+	if typed(out.err, step.ErrThreadGone) {
 		return false, out.err
+	}
+	if out.refused {
+		c.forgetRun(ctx, out.err)
+		return false, nil
 	}
 	return false, c.finish(ctx, out)
 }
@@ -52,7 +57,7 @@ func (c *conversation) attempt(ctx, turnCtx workflow.Context) outcome {
 		// Not under the turn's context: a run that is stopped at once has its
 		// messages in the transcript all the same.
 		if err := c.start(ctx); err != nil {
-			return outcome{err: err}
+			return outcome{err: err, refused: typed(err, step.ErrRunGone)}
 		}
 	}
 	chain, err := middleware.Lead(ctx, &l.Plan)
@@ -289,10 +294,22 @@ func (c *conversation) takeUpdate(_ workflow.Context, u middleware.Update) error
 	return nil
 }
 
-// gone tells that the thread was deleted under a run.
-func gone(err error) bool {
+// forgetRun goes back to before a run that nobody knows of any more: its
+// submission was taken back while it was on its way.
+func (c *conversation) forgetRun(ctx workflow.Context, err error) {
+	workflow.GetLogger(ctx).Warn("A run is not started", "run", c.st.Loop.RunID, "error", err)
+	c.cancel = nil
+	if len(c.st.Interrupts) > 0 {
+		c.st.Loop.Waiting, c.st.Loop.Started, c.st.Loop.Next = true, true, nil
+		return
+	}
+	c.st.Loop = nil
+}
+
+// typed tells whether an error is an application error of a type.
+func typed(err error, kind string) bool {
 	var app *temporal.ApplicationError
-	return errors.As(err, &app) && app.Type() == step.ErrThreadGone
+	return errors.As(err, &app) && app.Type() == kind
 }
 
 // reason is what a person should read of an error.

@@ -550,8 +550,36 @@ func TestDetailsTellTheStory(t *testing.T) {
 		State:      thread.State{Artifacts: []string{"/mnt/user-data/outputs/report.md"}},
 	}}
 	text := c.details()
-	for _, want := range []string{"### How durable is it?", "interrupted", "For whom?", "1. Engineers", "`answer`", "report.md"} {
+	for _, want := range []string{
+		"### How durable is it?\n", "**Waiting for you**", "\n> **For whom?**\n", "\n1. Engineers\n", "`answer`",
+		"deerflow threads reply t", "\n- `/mnt/user-data/outputs/report.md`\n",
+	} {
 		require.Contains(t, text, want)
 	}
 	require.LessOrEqual(t, len([]rune(cutRunes(strings.Repeat("界", 999)))), titleRunes)
+}
+
+func TestARunThatWasTakenBackIsForgotten(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.model = func(_ context.Context, in step.CallModelInput) (step.CallModelResult, error) {
+		if in.Turn == 1 {
+			return asks(call("q", "ask_clarification"))
+		}
+		return says("done")
+	}
+	w.tool = func(_ context.Context, in step.CallToolInput) (step.CallToolResult, error) { return question(in.Call) }
+	w.goneRuns = []string{"r0", "r2"}
+	w.submit(0, step.SubmitRun{RunID: "r0"}, "taken back at once")
+	w.submit(time.Hour, step.SubmitRun{RunID: "r1"}, "go")
+	w.submit(2*time.Hour, step.SubmitRun{RunID: "r2"}, "an answer that was taken back")
+	w.submit(3*time.Hour, step.SubmitRun{RunID: "r3"}, "the answer")
+	w.run()
+	require.NoError(t, w.env.GetWorkflowError())
+	require.Len(t, w.calls, 2)
+	require.Equal(t, "r3", w.calls[1].Run, "the question went on waiting")
+	require.Equal(t, thread.StatusIdle, w.last().Status)
+	for _, e := range w.ends() {
+		require.NotContains(t, w.goneRuns, e.RunID)
+	}
 }

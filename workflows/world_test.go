@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/converter"
+	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/testsuite"
 	"go.temporal.io/sdk/workflow"
 
@@ -41,7 +42,9 @@ type world struct {
 	tooled  []step.CallToolInput
 	commits []step.CommitInput
 	broken  int // commits that fail before one succeeds
-	keys    map[string]bool
+	// goneRuns were withdrawn before they started.
+	goneRuns []string
+	keys     map[string]bool
 }
 
 func newWorld(t *testing.T) *world {
@@ -71,6 +74,9 @@ func (w *world) register(name string, fn any) {
 func (w *world) startRun(_ context.Context, in step.StartRunInput) (step.StartRunResult, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	if slices.Contains(w.goneRuns, in.Run) {
+		return step.StartRunResult{}, temporal.NewNonRetryableApplicationError("taken back", step.ErrRunGone, nil)
+	}
 	w.started = append(w.started, in)
 	out := step.StartRunResult{PlanHash: "plan", Plan: w.plan}
 	texts := w.texts[in.Run]

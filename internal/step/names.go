@@ -40,6 +40,8 @@ const (
 	ErrHostRestarted = "HostRestarted"
 	// ErrRunRefused: a run cannot be started as it was asked for.
 	ErrRunRefused = "RunRefused"
+	// ErrRunGone: the run was taken back, or ended, before it started.
+	ErrRunGone = "RunGone"
 	// ErrBusy and ErrNotCancellable are refusals of updates.
 	ErrBusy           = "Busy"
 	ErrNotCancellable = "NotCancellable"

@@ -7,9 +7,10 @@ import (
 
 // Errors that callers decide by; match them with [errors.Is].
 var (
-	// ErrNotFound: there is no such thread, run, plan or checkpoint.
+	// ErrNotFound: there is no such thread, run, plan, checkpoint or key, or the
+	// thread is somebody else's.
 	ErrNotFound = errors.New("not found")
-	// ErrExists: a thread of this id exists, or belongs to somebody else.
+	// ErrExists: a thread of this id exists.
 	ErrExists = errors.New("exists already")
 	// ErrFenced: somebody else owns the message now, or it is complete.
 	ErrFenced = errors.New("fenced: the message belongs to another attempt, or is complete")
@@ -20,6 +21,10 @@ var (
 	ErrNewer = errors.New("the database is newer than this binary")
 	// ErrNotPending: the run was taken up already and cannot be withdrawn.
 	ErrNotPending = errors.New("the run is not pending any more")
+	// ErrRunGone: the run was withdrawn, or ended, before it started.
+	ErrRunGone = errors.New("the run is gone")
+	// ErrActive: a run has not ended yet.
+	ErrActive = errors.New("a run has not ended yet")
 	// ErrInvalid: a query or a row that cannot be taken as it is.
 	ErrInvalid = errors.New("invalid")
 	// ErrClosed: the store was closed.

@@ -11,7 +11,7 @@ import (
 // StartRun takes a run into the transcript: its plan, its row, which is made
 // when the run came from inside, and its messages at the positions from Pos on.
 // It is idempotent by run: a repeat writes nothing and gives the same rows. A
-// run that ended before it started is an [ErrFenced].
+// run that ended before it started, or that was withdrawn, is an [ErrRunGone].
 func (s *Store) StartRun(ctx context.Context, in StartRun) ([]Row, error) {
 	var rows []Row
 	err := s.write(ctx, in.Ref.Thread, func(ctx context.Context, t *tx) (err error) {
@@ -41,13 +41,16 @@ func (t *tx) openRun(ctx context.Context, in *StartRun) (started bool, err error
 	var status thread.RunStatus
 	err = get(ctx, t, `SELECT status, started FROM runs WHERE thread_id = ? AND id = ?`,
 		[]any{in.Ref.Thread, in.Ref.Run}, &status, &started)
+	if isNoRow(err) && in.Message == nil {
+		return false, fmt.Errorf("there is no such run: %w", ErrRunGone)
+	}
 	if isNoRow(err) {
 		run := Run{ThreadID: in.Ref.Thread, ID: in.Ref.Run, User: in.Ref.User, AssistantID: in.AssistantID, Status: thread.RunPending}
 		_, err = t.insertRun(ctx, &run)
 		return false, err
 	}
 	if err == nil && !started && status.Terminal() {
-		return false, fmt.Errorf("the run ended before it started, it is %s: %w", status, ErrFenced)
+		return false, fmt.Errorf("the run ended before it started, it is %s: %w", status, ErrRunGone)
 	}
 	return started, err
 }

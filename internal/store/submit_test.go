@@ -209,7 +209,7 @@ func TestPendingRunsInOrder(t *testing.T) {
 		require.Equal(f.t, thread.StopCancelled, listed[0].StopReason)
 
 		_, err = f.StartRun(f.ctx, StartRun{Ref: ref("t1", "m", 1), Pos: 9})
-		require.ErrorIs(f.t, err, ErrFenced, "it ended in the queue")
+		require.ErrorIs(f.t, err, ErrRunGone, "it ended in the queue")
 		head, err := f.LoadHead(f.ctx, "t1", nil)
 		require.NoError(f.t, err)
 		require.Equal(f.t, []string{"m"}, head.RecentRuns, "z has not ended: a thread that lost it takes it up again")
