@@ -33,7 +33,7 @@ race: ## unit tests under the race detector (packages that do not link the serve
 
 e2e: ## tests of the embedded server and end-to-end tests through the real binary
 	$(GO) build -o bin/deerflow-test ./cmd/deerflow
-	DEERFLOW_TEST_BINARY=$(CURDIR)/bin/deerflow-test $(GO) test -count=1 -timeout 20m $$($(GO) list ./... | grep -E '^($(SERVER_PACKAGES))')
+	DEERFLOW_TEST_BINARY=$(CURDIR)/bin/deerflow-test $(GO) test -count=1 -timeout 20m $$($(GO) list ./... | grep -E '^($(SERVER_PACKAGES))' | grep -v test/bench)
 
 lint: tools ## golangci-lint with the layer rules, and the workflow determinism checker
 	$(GOLANGCI) run ./...

@@ -25,6 +25,8 @@ type Options struct {
 	// CachedWorkflows bounds the workflows kept in memory, for the whole
 	// process.
 	CachedWorkflows int
+	// OnFatal is told when the worker has given up for good; may be nil.
+	OnFatal func(error)
 }
 
 // Measured on two cores: more pollers do not help, fewer cost a third of the
@@ -50,6 +52,7 @@ func New(o Options) worker.Worker {
 		// its task for ever. It fails instead, visibly, and the reconciler starts
 		// the thread again from its checkpoint (M09).
 		WorkflowPanicPolicy: worker.FailWorkflow,
+		OnFatalError:        o.OnFatal,
 	})
 	Register(w)
 	o.Activities.Register(w)
