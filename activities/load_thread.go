@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 
 	"deerflow/internal/agent"
 	"deerflow/internal/step"
@@ -41,6 +42,11 @@ func (a *Activities) LoadThread(ctx context.Context, in step.LoadThreadInput) (s
 		plan = &agent.Plan{}
 	}
 	out.Ended = head.RecentRuns
+	if !in.Carried {
+		if out.Running, err = a.running(ctx, in.Thread); err != nil {
+			return out, border(ctx, "list the running runs of thread "+in.Thread, err)
+		}
+	}
 	for i := range head.Rows {
 		d, err := rowDigest(plan, &head.Rows[i])
 		if err != nil {
@@ -53,6 +59,28 @@ func (a *Activities) LoadThread(ctx context.Context, in step.LoadThreadInput) (s
 			}
 		}
 		out.Digests = append(out.Digests, d)
+	}
+	return out, nil
+}
+
+// running lists the runs of a thread that have started and not ended, oldest
+// first. One that the thread made itself has no submission; its messages are in
+// the transcript since it started.
+func (a *Activities) running(ctx context.Context, threadID string) ([]step.SubmitRun, error) {
+	runs, err := a.o.Store.ListRuns(ctx, threadID, store.RunQuery{Status: thread.RunRunning, Limit: 1000})
+	if err != nil {
+		return nil, err
+	}
+	slices.Reverse(runs)
+	out := make([]step.SubmitRun, 0, len(runs))
+	for _, run := range runs {
+		submit := step.SubmitRun{RunID: run.ID, Options: run.Options, Multitask: thread.MultitaskEnqueue}
+		if len(run.Submit) > 0 {
+			if err := json.Unmarshal(run.Submit, &submit); err != nil {
+				return nil, fmt.Errorf("read the submission of run %s: %w", run.ID, err)
+			}
+		}
+		out = append(out, submit)
 	}
 	return out, nil
 }

@@ -23,12 +23,16 @@ type Reconciler struct {
 	Store   *store.Store
 	Threads *threadclient.Client
 	Logger  *slog.Logger
+	// Shared: other processes take requests meanwhile. A young run that its
+	// thread refuses is theirs to withdraw, since they may ask again.
+	Shared bool
 }
 
-// Period and age of the reconciler's rounds: a younger run is most likely on
-// its way.
+// Periods and age of the reconciler's rounds: a younger run is most likely on
+// its way. Threads are looked after less often, which asks Temporal for each.
 const (
-	reconcileEvery = 30 * time.Second
+	reconcileEvery = 5 * time.Second
+	wakeEvery      = 10 * time.Second
 	reconcileAge   = 15 * time.Second
 )
 
@@ -51,19 +55,37 @@ func (r *Reconciler) Boot(ctx context.Context, threadIDs []string) error {
 func (r *Reconciler) Run(ctx context.Context) {
 	ticker := time.NewTicker(reconcileEvery)
 	defer ticker.Stop()
+	woken := time.Now()
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case <-ticker.C:
 		}
-		if err := r.round(ctx, time.Now().Add(-reconcileAge)); err != nil && ctx.Err() == nil {
+		now := time.Now()
+		look := r.old
+		if now.Sub(woken) >= wakeEvery {
+			woken, look = now, r.round
+		}
+		if err := look(ctx, now.Add(-reconcileAge)); err != nil && ctx.Err() == nil {
 			r.Logger.Warn("Runs could not be looked after; it is tried again", "error", err)
 		}
 	}
 }
 
 func (r *Reconciler) round(ctx context.Context, before time.Time) error {
+	if err := r.old(ctx, before); err != nil {
+		return err
+	}
+	active, err := r.Store.ActiveThreads(ctx)
+	if err != nil {
+		return fmt.Errorf("list active threads: %w", err)
+	}
+	return each(ctx, active, r.wake)
+}
+
+// old submits the runs that are pending since before a time.
+func (r *Reconciler) old(ctx context.Context, before time.Time) error {
 	pending, err := r.Store.PendingRuns(ctx)
 	if err != nil {
 		return fmt.Errorf("list pending runs: %w", err)
@@ -75,14 +97,11 @@ func (r *Reconciler) round(ctx context.Context, before time.Time) error {
 			}
 		}
 	}
-	active, err := r.Store.ActiveThreads(ctx)
-	if err != nil {
-		return fmt.Errorf("list active threads: %w", err)
-	}
-	return each(ctx, active, r.wake)
+	return nil
 }
 
-// wake starts the workflow of a thread from its checkpoint, if none runs.
+// wake starts the workflow of a thread that is being worked on, if none runs. It
+// goes on from its checkpoint, and with the runs that had started.
 func (r *Reconciler) wake(ctx context.Context, id string) error {
 	t, err := r.Store.GetThread(ctx, id)
 	if errors.Is(err, store.ErrNotFound) {
@@ -91,28 +110,21 @@ func (r *Reconciler) wake(ctx context.Context, id string) error {
 	if err != nil {
 		return fmt.Errorf("reconcile thread %s: %w", id, err)
 	}
-	if t.CheckpointID == "" || t.Status == thread.StatusIdle {
-		return nil
-	}
 	return r.Threads.Wake(ctx, t.User, id)
 }
 
 // thread starts the workflow of one thread, if none runs, and submits what it
 // may not know of, oldest first.
 func (r *Reconciler) thread(ctx context.Context, id string) error {
+	active, err := r.Store.ListRuns(ctx, id, store.RunQuery{Status: thread.RunPending, Limit: 1000})
+	if err != nil {
+		return fmt.Errorf("list the pending runs of thread %s: %w", id, err)
+	}
 	if err := r.wake(ctx, id); err != nil {
 		return err
 	}
-	var live []store.Run
-	for _, status := range []thread.RunStatus{thread.RunRunning, thread.RunPending} {
-		runs, err := r.Store.ListRuns(ctx, id, store.RunQuery{Status: status, Limit: 1000})
-		if err != nil {
-			return fmt.Errorf("list the %s runs of thread %s: %w", status, id, err)
-		}
-		slices.Reverse(runs)
-		live = append(live, runs...)
-	}
-	for _, run := range live {
+	slices.Reverse(active)
+	for _, run := range active {
 		if err := r.resubmit(ctx, run); err != nil {
 			return err
 		}
@@ -121,25 +133,35 @@ func (r *Reconciler) thread(ctx context.Context, id string) error {
 }
 
 func (r *Reconciler) resubmit(ctx context.Context, run store.Run) error {
-	// A run that the thread made itself has no submission; its messages are in
-	// the transcript since it started.
-	submit := step.SubmitRun{RunID: run.ID, Options: run.Options, Multitask: thread.MultitaskEnqueue}
-	if len(run.Submit) > 0 {
-		if err := json.Unmarshal(run.Submit, &submit); err != nil {
-			return fmt.Errorf("read the submission of run %s: %w", run.ID, err)
-		}
+	var submit step.SubmitRun
+	if err := json.Unmarshal(run.Submit, &submit); err != nil {
+		return fmt.Errorf("read the submission of run %s: %w", run.ID, err)
 	}
+	// An update of its own: the answer that an earlier one got may be that of a
+	// workflow which is gone.
+	submit.Again = int(time.Now().UnixMilli())
 	out, err := r.Threads.Submit(ctx, run.User, run.ThreadID, submit)
 	var refused *threadclient.RefusedError
 	switch {
-	case errors.As(err, &refused) && run.Status == thread.RunPending:
-		// Nobody was told that it had been taken.
-		r.Logger.Warn("A run that was never acknowledged is withdrawn", "run", run.ID, "thread", run.ThreadID, "reason", refused.Reason)
-		return r.Store.WithdrawRun(ctx, run.ThreadID, run.ID)
+	case errors.As(err, &refused):
+		return r.withdraw(ctx, run, refused.Reason)
 	case err != nil:
 		return err
 	case !out.Duplicate:
 		r.Logger.Debug("A run was submitted again", "run", run.ID, "thread", run.ThreadID)
 	}
 	return nil
+}
+
+// withdraw takes a refused run back: nobody was told that it had been taken.
+func (r *Reconciler) withdraw(ctx context.Context, run store.Run, reason string) error {
+	if r.Shared && time.Since(run.CreatedAt) < reconcileAge {
+		return nil
+	}
+	r.Logger.Warn("A run that was never acknowledged is withdrawn", "run", run.ID, "thread", run.ThreadID, "reason", reason)
+	err := r.Store.WithdrawRun(ctx, run.ThreadID, run.ID)
+	if errors.Is(err, store.ErrNotPending) {
+		return nil // it was taken up after all
+	}
+	return err
 }

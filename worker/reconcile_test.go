@@ -21,7 +21,9 @@ import (
 )
 
 // startOperation is one that nobody looks into.
-type startOperation struct{ client.WithStartWorkflowOperation }
+type startOperation struct {
+	client.WithStartWorkflowOperation
+}
 
 // scene is a reconciler on a real store and a Temporal that is played.
 type scene struct {
@@ -38,6 +40,8 @@ func newScene(t *testing.T) *scene {
 	c := &mocks.Client{}
 	c.On("CheckHealth", mock.Anything, mock.Anything).Return(&client.CheckHealthResponse{}, nil).Maybe()
 	c.On("NewWithStartWorkflowOperation", mock.Anything, step.ThreadWorkflow, mock.Anything).Return(startOperation{}).Maybe()
+	c.On("DescribeWorkflowExecution", mock.Anything, mock.Anything, "").Return(nil, serviceerror.NewNotFound("no such workflow")).Maybe()
+	c.On("ExecuteWorkflow", mock.Anything, mock.Anything, step.ThreadWorkflow, mock.Anything).Return(&mocks.WorkflowRun{}, nil).Maybe()
 	threads := threadclient.New(threadclient.Options{Temporal: c, Timeout: time.Second})
 	return &scene{t: t, c: c, r: &Reconciler{Store: st, Threads: threads, Logger: slog.New(slog.DiscardHandler)}}
 }
@@ -60,7 +64,10 @@ func (s *scene) takes(order *[]string, err error) {
 	s.c.On("UpdateWithStartWorkflow", mock.Anything, mock.Anything).Run(func(args mock.Arguments) {
 		o, ok := args.Get(1).(client.UpdateWithStartWorkflowOptions)
 		require.True(s.t, ok)
-		*order = append(*order, o.UpdateOptions.UpdateID)
+		submit, ok := o.UpdateOptions.Args[0].(step.SubmitRun)
+		require.True(s.t, ok)
+		require.Positive(s.t, submit.Again, "an update of its own")
+		*order = append(*order, submit.RunID)
 	}).Return(handle, nil)
 }
 
@@ -72,7 +79,7 @@ func TestBootSubmitsWhatWasNeverTakenOldestFirst(t *testing.T) {
 	var order []string
 	s.takes(&order, nil)
 	require.NoError(t, s.r.Boot(t.Context(), nil))
-	require.Equal(t, []string{"submit-first", "submit-second"}, order, "E13: under their own ids")
+	require.Equal(t, []string{"first", "second"}, order, "E13: under their own ids")
 }
 
 func TestBootWithdrawsARunThatTheThreadRefuses(t *testing.T) {
@@ -86,6 +93,20 @@ func TestBootWithdrawsARunThatTheThreadRefuses(t *testing.T) {
 	require.ErrorIs(t, err, store.ErrNotFound)
 }
 
+func TestBootBesideAnAPILeavesAYoungRunToIt(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	s.r.Shared = true
+	s.submitted("t", "young")
+	var order []string
+	s.takes(&order, temporal.NewNonRetryableApplicationError("busy", step.ErrBusy, nil))
+	require.NoError(t, s.r.Boot(t.Context(), nil))
+	require.Len(t, order, 1)
+	run, err := s.r.Store.GetRun(t.Context(), "t", "young")
+	require.NoError(t, err, "the API that stored it asks again, or withdraws it")
+	require.Equal(t, thread.RunPending, run.Status)
+}
+
 func TestBootStartsAThreadThatWaitsFromItsCheckpoint(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)
@@ -97,12 +118,11 @@ func TestBootStartsAThreadThatWaitsFromItsCheckpoint(t *testing.T) {
 		Status: thread.StatusInterrupted, Ends: []thread.End{{RunID: "r", Status: thread.RunSuccess}},
 	}, func(m *thread.Message, pos int64) thread.Digest { return m.Digest(pos) })
 	require.NoError(t, err)
-	s.c.On("ExecuteWorkflow", mock.Anything, mock.MatchedBy(func(o client.StartWorkflowOptions) bool { return o.ID == "thread/t" }), step.ThreadWorkflow, mock.Anything).
-		Return(&mocks.WorkflowRun{}, nil).Once()
 	active, err := s.r.Store.ActiveThreads(t.Context())
 	require.NoError(t, err)
 	require.NoError(t, s.r.Boot(t.Context(), active))
-	s.c.AssertExpectations(t)
+	s.c.AssertCalled(t, "ExecuteWorkflow", mock.Anything,
+		mock.MatchedBy(func(o client.StartWorkflowOptions) bool { return o.ID == "thread/t" }), step.ThreadWorkflow, mock.Anything)
 }
 
 func TestARoundLeavesYoungRunsAlone(t *testing.T) {
@@ -114,7 +134,7 @@ func TestARoundLeavesYoungRunsAlone(t *testing.T) {
 	var order []string
 	s.takes(&order, nil)
 	require.NoError(t, s.r.round(t.Context(), time.Now().Add(time.Hour)))
-	require.Equal(t, []string{"submit-young"}, order)
+	require.Equal(t, []string{"young"}, order)
 }
 
 func TestBootTellsThatTemporalIsAway(t *testing.T) {

@@ -33,7 +33,7 @@ func (c *conversation) continueAsNew(ctx workflow.Context) error {
 	}
 	// A stop, a dropped run or a closed question that came in at the last moment
 	// is carried.
-	c.st.Late = &late{Cancel: c.cancel, Dropped: c.dropped, Close: c.closeAsked}
+	c.st.Late = &late{Cancel: c.cancel, Dropped: c.dropped, Close: c.closeAsked, Back: c.closeBack}
 	c.st.Update, c.st.Revisions = c.update, c.revisions
 	c.st.Version = stateVersion
 	carried, err := json.Marshal(c.st)
@@ -41,6 +41,7 @@ func (c *conversation) continueAsNew(ctx workflow.Context) error {
 		return fmt.Errorf("encode the carried state: %w", err)
 	}
 	next := c.in
+	next.Stopped = false
 	next.Carried = carried
 	return workflow.NewContinueAsNewError(ctx, Thread, next)
 }
@@ -48,7 +49,7 @@ func (c *conversation) continueAsNew(ctx workflow.Context) error {
 // resume takes up what was asked for while the workflow continued as new.
 func (c *conversation) resume() {
 	if l := c.st.Late; l != nil {
-		c.cancel, c.closeAsked = l.Cancel, l.Close
+		c.cancel, c.closeAsked, c.closeBack = l.Cancel, l.Close, l.Back
 		c.dropped = append(l.Dropped, c.dropped...)
 	}
 	c.update, c.revisions = c.st.Update, c.st.Revisions

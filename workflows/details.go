@@ -20,6 +20,12 @@ var (
 	attrTokens = temporal.NewSearchAttributeKeyInt64("DeerflowTokens")
 )
 
+// SearchAttributes are the search attributes that a thread sets, which the
+// namespace must have.
+func SearchAttributes() []temporal.SearchAttributeKey {
+	return []temporal.SearchAttributeKey{attrStatus, attrTitle, attrAgent, attrUser, attrModel, attrTokens}
+}
+
 // titleRunes is how much of a title is searchable.
 const titleRunes = 255
 

@@ -17,7 +17,8 @@ import (
 const takenKept = 256
 
 // register sets the handlers. They only change state and return; a handler
-// waits for nothing but the thread's state.
+// waits for nothing but the thread's state, and for the commit of an update of
+// it.
 func (c *conversation) register(ctx workflow.Context) error {
 	if err := workflow.SetUpdateHandlerWithOptions(ctx, step.UpdateSubmitRun, c.submit,
 		workflow.UpdateHandlerOptions{Validator: c.validateSubmit, Description: "start a run, or answer a question with one"}); err != nil {
@@ -30,6 +31,10 @@ func (c *conversation) register(ctx workflow.Context) error {
 	if err := workflow.SetUpdateHandlerWithOptions(ctx, step.UpdateAnswer, c.answer,
 		workflow.UpdateHandlerOptions{Validator: c.validateAnswer, Description: "answer the open question: {\"text\":\"...\"}"}); err != nil {
 		return fmt.Errorf("register %s: %w", step.UpdateAnswer, err)
+	}
+	if err := workflow.SetUpdateHandlerWithOptions(ctx, step.UpdateSetState, c.updateState,
+		workflow.UpdateHandlerOptions{Validator: c.validateUpdateState, Description: "change the state between runs"}); err != nil {
+		return fmt.Errorf("register %s: %w", step.UpdateSetState, err)
 	}
 	if err := workflow.SetQueryHandlerWithOptions(ctx, step.QueryStatus, func() (StatusReport, error) { return c.report(), nil },
 		workflow.QueryHandlerOptions{Description: "what the thread is doing"}); err != nil {
@@ -176,7 +181,7 @@ func (c *conversation) cancelRun(ctx workflow.Context, r step.CancelRun) (step.C
 	}
 	out.RunID = c.st.Loop.RunID
 	if c.st.Loop.Waiting {
-		c.closeAsked = true
+		c.closeAsked, c.closeBack = true, r.Action == thread.CancelRollback
 		return out, nil
 	}
 	c.stop(r)

@@ -1,7 +1,10 @@
 package workflows
 
 import (
+	"encoding/json"
 	"fmt"
+	"path"
+	"strings"
 	"time"
 
 	"go.temporal.io/sdk/temporal"
@@ -66,10 +69,37 @@ func toolOptions(ctx workflow.Context, call *middleware.ToolCall, reply *step.Re
 
 // toolSummary is one line for the Web UI: the tool and what it works on.
 func toolSummary(call *middleware.ToolCall) string {
-	if text := agent.Salient(call.Args); text != "" {
+	text := agent.Salient(call.Args)
+	if text == "" {
+		text = words(call.Args)
+	}
+	if text != "" {
 		return thread.Prefix(call.Name+": "+text, summaryBytes)
 	}
 	return thread.Prefix(call.Name, summaryBytes)
+}
+
+// words is what the tools that talk to the person are about: the question, or
+// the files that they present.
+func words(raw json.RawMessage) string {
+	var args struct {
+		Question any `json:"question"`
+		Files    any `json:"filepaths"`
+	}
+	if json.Unmarshal(raw, &args) != nil {
+		return ""
+	}
+	if question, ok := args.Question.(string); ok {
+		return strings.Join(strings.Fields(question), " ")
+	}
+	var names []string
+	files, _ := args.Files.([]any)
+	for _, file := range files {
+		if name, ok := file.(string); ok {
+			names = append(names, path.Base(name))
+		}
+	}
+	return strings.Join(names, ", ")
 }
 
 // localOptions: a try of a local activity takes a second at most.

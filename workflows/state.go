@@ -50,6 +50,7 @@ type late struct {
 	Cancel  *step.CancelRun `json:"cancel,omitempty"`
 	Dropped []queuedRun     `json:"dropped,omitempty"`
 	Close   bool            `json:"close,omitempty"`
+	Back    bool            `json:"back,omitempty"`
 }
 
 // loop is the turn loop of a question: from the message that starts it to the
@@ -86,6 +87,8 @@ type before struct {
 // queuedRun is a submission that waits for its turn.
 type queuedRun struct {
 	step.SubmitRun
+	// Stop: it is only started to be ended in order.
+	Stop bool `json:"stop,omitempty"`
 	// Message is set for a run that the workflow itself makes.
 	Message *thread.Message `json:"message,omitempty"`
 }

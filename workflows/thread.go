@@ -17,10 +17,15 @@ import (
 // time, and stands still with a question for as long as it takes.
 func Thread(ctx workflow.Context, in step.ThreadInput) error {
 	c := newConversation(ctx, in)
+	root := ctx
+	// A cancel of the workflow is a stop like any other: it is obeyed in order,
+	// on a context that outlives it.
+	ctx, _ = workflow.NewDisconnectedContext(root)
 	// Handlers come first: the update that started the workflow waits for them.
 	if err := c.register(ctx); err != nil {
 		return err
 	}
+	workflow.GoNamed(ctx, "cancellation", func(ctx workflow.Context) { c.obeyCancel(ctx, root) })
 	if err := c.load(ctx); err != nil {
 		c.loadErr, c.loaded = err, true
 		// Whoever waits is told before the workflow ends.
@@ -46,6 +51,9 @@ type conversation struct {
 	cancel     *step.CancelRun     // asked for, not done yet
 	dropped    []queuedRun         // taken out of the queue, their rows still pending
 	closeAsked bool                // the open question is to be closed as cancelled
+	closeBack  bool                // ... and its run rolled back
+	leaving    bool                // the workflow was cancelled: it ends what it does, then itself
+	edits      []*edit             // updates of the state that are not stored yet
 
 	flights   []flight           // messages that activities may be writing
 	revisions []thread.Revision  // since the last commit
@@ -100,9 +108,24 @@ func (c *conversation) load(ctx workflow.Context) error {
 		}
 		if l := c.st.Loop; l != nil && !l.Waiting {
 			c.st.Taken = append(c.st.Taken, l.RunID)
+			if c.in.Stopped {
+				c.cancel = &step.CancelRun{RunID: l.RunID, Action: thread.CancelInterrupt}
+			}
 		}
 	}
+	c.takeUp(out.Running)
 	return nil
+}
+
+// takeUp queues runs that had started when a workflow before this one was lost,
+// or was ended from outside.
+func (c *conversation) takeUp(runs []step.SubmitRun) {
+	for _, r := range runs {
+		if !slices.Contains(c.st.Taken, r.RunID) {
+			c.remember(r.RunID)
+			c.st.Queue = append(c.st.Queue, queuedRun{SubmitRun: r, Stop: c.in.Stopped})
+		}
+	}
 }
 
 // serve works until the thread has been idle for long enough.
@@ -113,11 +136,14 @@ func (c *conversation) serve(ctx workflow.Context) error {
 			if err != nil || idle {
 				return err
 			}
-			if len(c.dropped) > 0 || c.closeAsked {
+			if len(c.dropped) > 0 || c.closeAsked || len(c.edits) > 0 {
 				if err := c.tidy(ctx); err != nil {
 					return err
 				}
 				continue
+			}
+			if len(c.st.Queue) == 0 { // leaving
+				return c.leave(ctx)
 			}
 			c.begin()
 		}
@@ -126,6 +152,9 @@ func (c *conversation) serve(ctx workflow.Context) error {
 			return err
 		}
 		if renew || c.grown(ctx) {
+			if err := c.takeEdits(ctx); err != nil { // none while a run is active
+				return err
+			}
 			return c.continueAsNew(ctx)
 		}
 	}
@@ -135,7 +164,9 @@ func (c *conversation) serve(ctx workflow.Context) error {
 // for so long that its workflow may complete; the next message starts it again.
 func (c *conversation) rest(ctx workflow.Context) (idle bool, err error) {
 	c.show(ctx)
-	due := func() bool { return len(c.st.Queue) > 0 || len(c.dropped) > 0 || c.closeAsked }
+	due := func() bool {
+		return len(c.st.Queue) > 0 || len(c.dropped) > 0 || c.closeAsked || len(c.edits) > 0 || c.leaving
+	}
 	waiting := c.st.Loop != nil
 	timeout := c.in.Settings.IdleTimeout
 	if waiting {
@@ -165,6 +196,33 @@ func (c *conversation) rest(ctx workflow.Context) (idle bool, err error) {
 	return !due(), nil
 }
 
+// obeyCancel waits for a cancel of the workflow, as people send it from the
+// Temporal Web UI: the active run is stopped, queued ones are ended, an open
+// question is closed.
+func (c *conversation) obeyCancel(ctx, root workflow.Context) {
+	root.Done().Receive(ctx, nil)
+	if workflow.Await(ctx, func() bool { return c.loaded }) != nil {
+		return
+	}
+	c.leaving = true
+	c.dropped = append(c.dropped, c.st.Queue...)
+	c.st.Queue = nil
+	if l := c.st.Loop; l != nil && l.Waiting {
+		c.closeAsked = true
+		return
+	}
+	c.stop(step.CancelRun{Action: thread.CancelInterrupt})
+}
+
+// leave ends a workflow that was cancelled. The next message starts it again.
+func (c *conversation) leave(ctx workflow.Context) error {
+	if err := workflow.Await(ctx, func() bool { return workflow.AllHandlersFinished(ctx) }); err != nil {
+		return err
+	}
+	c.show(ctx)
+	return temporal.NewCanceledError("cancelled from outside; the thread is kept")
+}
+
 // unanswered does what the config says about a question that nobody answered.
 func (c *conversation) unanswered(ctx workflow.Context) {
 	if c.st.Loop.Plan.Clarification.OnTimeout != "proceed" {
@@ -179,6 +237,9 @@ func (c *conversation) unanswered(ctx workflow.Context) {
 func (c *conversation) begin() {
 	next := c.st.Queue[0]
 	c.st.Queue = c.st.Queue[1:]
+	if next.Stop {
+		c.cancel = &step.CancelRun{RunID: next.RunID, Action: thread.CancelInterrupt}
+	}
 	b := before{Cursor: c.st.Cursor.Clone(), State: c.st.State.Clone()}
 	if l := c.st.Loop; l != nil {
 		l.RunID, l.Step, l.Started, l.Waiting = next.RunID, 0, false, false
@@ -190,8 +251,8 @@ func (c *conversation) begin() {
 	c.st.Loop = &loop{Version: loopVersion, RunID: next.RunID, Options: next.Options, Before: b, Next: &next}
 }
 
-// tidy ends runs that were cancelled in the queue, and closes a question that
-// was cancelled.
+// tidy ends runs that were cancelled in the queue, closes a question that was
+// cancelled, and stores updates of the state.
 func (c *conversation) tidy(ctx workflow.Context) error {
 	for len(c.dropped) > 0 {
 		r := c.dropped[0]
@@ -205,16 +266,23 @@ func (c *conversation) tidy(ctx workflow.Context) error {
 			return err
 		}
 	}
-	if !c.closeAsked {
-		return nil
+	asked, l := c.closeAsked, c.st.Loop
+	if c.closeAsked = false; asked && l != nil {
+		if err := c.closeLoop(ctx, l); err != nil {
+			return err
+		}
 	}
-	c.closeAsked = false
-	l := c.st.Loop
-	if l == nil {
-		return nil
-	}
+	return c.takeEdits(ctx)
+}
+
+// closeLoop ends a loop that waits with a question which was cancelled.
+func (c *conversation) closeLoop(ctx workflow.Context, l *loop) error {
 	l.Step++
 	ref := c.ref(l.Step)
+	if c.closeBack {
+		c.closeBack = false
+		c.rollBack()
+	}
 	c.st.Interrupts, c.st.Loop = nil, nil
 	in, err := c.newCommit(ctx, ref)
 	if err != nil {

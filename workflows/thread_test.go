@@ -583,3 +583,82 @@ func TestARunThatWasTakenBackIsForgotten(t *testing.T) {
 		require.NotContains(t, w.goneRuns, e.RunID)
 	}
 }
+
+func TestACancelOfTheWorkflowIsAStop(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.model = func(ctx context.Context, _ step.CallModelInput) (step.CallModelResult, error) {
+		return step.CallModelResult{}, hang(ctx)
+	}
+	w.submit(0, step.SubmitRun{RunID: "r1"}, "go")
+	w.submit(5*time.Millisecond, step.SubmitRun{RunID: "r2", Multitask: thread.MultitaskEnqueue}, "then this")
+	w.env.RegisterDelayedCallback(w.env.CancelWorkflow, 20*time.Millisecond)
+	w.run()
+	var cancelled *temporal.CanceledError
+	require.ErrorAs(t, w.env.GetWorkflowError(), &cancelled, "the Web UI shows what was done")
+	got := map[string]thread.RunStatus{}
+	for _, e := range w.ends() {
+		got[e.RunID] = e.Status
+	}
+	require.Equal(t, map[string]thread.RunStatus{"r1": thread.RunInterrupted, "r2": thread.RunInterrupted}, got)
+	require.Equal(t, thread.StatusIdle, w.last().Status)
+	require.Len(t, w.calls, 1)
+}
+
+func TestACancelOfTheWorkflowClosesAQuestion(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.model = func(context.Context, step.CallModelInput) (step.CallModelResult, error) {
+		return asks(call("q", "ask_clarification"))
+	}
+	w.tool = func(_ context.Context, in step.CallToolInput) (step.CallToolResult, error) { return question(in.Call) }
+	w.submit(0, step.SubmitRun{RunID: "r1"}, "go")
+	w.env.RegisterDelayedCallback(w.env.CancelWorkflow, time.Hour)
+	w.run()
+	require.Empty(t, w.last().Interrupts)
+	require.Equal(t, thread.StatusIdle, w.last().Status)
+}
+
+// A workflow that was ended from outside leaves a run that has started and not
+// ended.
+func TestARunThatLostItsWorkflow(t *testing.T) {
+	t.Parallel()
+	for _, stopped := range []bool{false, true} {
+		w := newWorld(t)
+		w.head.Running = []step.SubmitRun{{RunID: "r1"}}
+		w.texts["r1"] = []string{"one"}
+		w.model = func(context.Context, step.CallModelInput) (step.CallModelResult, error) { return says("ok") }
+		second := w.submit(0, step.SubmitRun{RunID: "r2", Multitask: thread.MultitaskEnqueue}, "two")
+		w.runWith(step.ThreadInput{
+			Version: 1, Thread: "t1", User: "default", Stopped: stopped, Settings: step.ThreadSettings{IdleTimeout: time.Hour},
+		})
+		require.NoError(t, second.err)
+		require.Equal(t, int64(0), w.started[0].Pos)
+		require.Equal(t, int64(1), w.started[1].Pos-int64(len(w.calls)-1), "no message stands on another's place")
+		want := thread.RunSuccess
+		if stopped {
+			want = thread.RunInterrupted
+		}
+		require.Equal(t, want, w.ends()[0].Status)
+		require.Equal(t, thread.RunSuccess, w.ends()[1].Status)
+	}
+}
+
+func TestRollbackOfAWaitingQuestion(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.model = func(_ context.Context, in step.CallModelInput) (step.CallModelResult, error) {
+		if in.Run == "r1" {
+			return says("before")
+		}
+		return asks(call("q", "ask_clarification"))
+	}
+	w.tool = func(_ context.Context, in step.CallToolInput) (step.CallToolResult, error) { return question(in.Call) }
+	w.submit(0, step.SubmitRun{RunID: "r1"}, "first")
+	w.submit(time.Hour, step.SubmitRun{RunID: "r2"}, "ask me")
+	w.stop(2*time.Hour, step.CancelRun{RunID: "r2", Action: thread.CancelRollback})
+	w.run()
+	require.Equal(t, []thread.Segment{{From: 0, To: 2}}, w.last().Cursor.Segments)
+	require.Empty(t, w.last().Interrupts)
+	require.Equal(t, thread.StatusIdle, w.last().Status)
+}

@@ -135,6 +135,9 @@ func (w *world) commit(in step.CommitInput) (step.CommitResult, error) {
 		}
 		out.Messages = append(out.Messages, m.Digest(s.Pos))
 	}
+	for _, m := range in.Messages {
+		out.Messages = append(out.Messages, m.Message.Digest(m.Pos))
+	}
 	key := fmt.Sprintf("%s/%d", in.Run, in.Step)
 	if w.keys[key] {
 		return out, nil
@@ -221,6 +224,14 @@ func (w *world) answer(at time.Duration, a step.Answer) *outcomeOf[step.AnswerRe
 	out := &outcomeOf[step.AnswerResult]{}
 	w.env.RegisterDelayedCallback(func() {
 		w.env.UpdateWorkflow(step.UpdateAnswer, fmt.Sprint("answer-", at), out, a)
+	}, at)
+	return out
+}
+
+func (w *world) update(at time.Duration, u step.UpdateState) *outcomeOf[step.UpdateStateResult] {
+	out := &outcomeOf[step.UpdateStateResult]{}
+	w.env.RegisterDelayedCallback(func() {
+		w.env.UpdateWorkflow(step.UpdateSetState, u.ID, out, u)
 	}, at)
 	return out
 }

@@ -18,6 +18,7 @@ const (
 	UpdateSubmitRun = "submit_run"
 	UpdateCancelRun = "cancel_run"
 	UpdateAnswer    = "answer"
+	UpdateSetState  = "update_state"
 	SignalAnswer    = "answer"
 	SignalCancelRun = "cancel_run"
 	QueryStatus     = "status"

@@ -30,6 +30,9 @@ type LoadThreadResult struct {
 	Head    *Head           `json:"head,omitempty"`
 	Digests []thread.Digest `json:"digests,omitempty"`
 	Plan    *agent.Summary  `json:"plan,omitempty"` // of the head's loop
+	// Running are the runs that have started and not ended, oldest first: a
+	// workflow that was lost, or ended from outside, goes on with them.
+	Running []SubmitRun `json:"running,omitempty"`
 	// Ended are the ids of the newest runs that have ended: submissions of
 	// these are repeats.
 	Ended []string `json:"ended,omitempty"`

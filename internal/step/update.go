@@ -14,6 +14,9 @@ type ThreadInput struct {
 	Thread   string         `json:"thread"`
 	User     string         `json:"user"`
 	Settings ThreadSettings `json:"settings"`
+	// Stopped: a person has ended the workflow before this one from outside, by a
+	// cancel or a terminate. What it was doing is ended, not taken up.
+	Stopped bool `json:"stopped,omitempty"`
 	// Carried is the state of the run before, when the workflow continues as
 	// new.
 	Carried json.RawMessage `json:"carried,omitempty"`
@@ -73,4 +76,29 @@ type Answer struct {
 // AnswerResult names the run that the answer became.
 type AnswerResult struct {
 	RunID string `json:"run_id"`
+}
+
+// UpdateState changes channels of a thread that no run is active on. Its
+// messages were made by a client and are small; repeating it under the same id
+// is harmless.
+type UpdateState struct {
+	ID        string    `json:"id"` // begins with [thread.UpdatePrefix]
+	Title     *string   `json:"title,omitempty"`
+	Artifacts *Replaced `json:"artifacts,omitempty"`
+	// Clear takes all messages out of view, Remove those of these ids. Then
+	// Messages are added; one of a known id takes the place of that one.
+	Clear    bool             `json:"clear,omitempty"`
+	Remove   []string         `json:"remove,omitempty"`
+	Messages []thread.Message `json:"messages,omitempty"`
+}
+
+// Replaced is a list of artifacts that takes the place of the one there is; an
+// empty one empties it.
+type Replaced struct {
+	Paths []string `json:"paths"`
+}
+
+// UpdateStateResult names the checkpoint that the update made.
+type UpdateStateResult struct {
+	CheckpointID string `json:"checkpoint_id"`
 }

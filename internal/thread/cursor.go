@@ -36,6 +36,25 @@ func (c *Cursor) Extend(pos int64) {
 	}
 }
 
+// Remove takes position pos out of view. One that is not in view changes
+// nothing.
+func (c *Cursor) Remove(pos int64) {
+	for i, s := range c.Segments {
+		if pos < s.From || pos >= s.To {
+			continue
+		}
+		var rest []Segment
+		if s.From < pos {
+			rest = append(rest, Segment{From: s.From, To: pos})
+		}
+		if pos+1 < s.To {
+			rest = append(rest, Segment{From: pos + 1, To: s.To})
+		}
+		c.Segments = slices.Replace(c.Segments, i, i+1, rest...)
+		return
+	}
+}
+
 // Contains reports whether a position is in view.
 func (c Cursor) Contains(pos int64) bool {
 	for _, s := range c.Segments {

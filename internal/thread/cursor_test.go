@@ -14,6 +14,11 @@ func TestCursorShowsWhatItWasExtendedBy(t *testing.T) {
 		var c Cursor
 		want := map[int64]bool{}
 		for _, p := range positions {
+			if rapid.Bool().Draw(t, "remove") {
+				c.Remove(p)
+				want[p] = false
+				continue
+			}
 			c.Extend(p)
 			want[p] = true
 		}

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"regexp"
+	"strings"
 	"time"
 )
 
@@ -36,3 +37,11 @@ func CheckpointID(at time.Time, counter uint32, salt uint64) string {
 	binary.BigEndian.PutUint64(b[8:], variant|low<<42|salt>>22)
 	return fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])
 }
+
+// UpdatePrefix begins the ids of updates of the state, which stand where
+// checkpoints and messages otherwise name their run.
+const UpdatePrefix = "update-"
+
+// IsUpdate reports whether what a checkpoint or a message names as its run is an
+// update of the state.
+func IsUpdate(run string) bool { return strings.HasPrefix(run, UpdatePrefix) }

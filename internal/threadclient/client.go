@@ -81,17 +81,54 @@ func (c *Client) Answer(ctx context.Context, threadID, updateID string, a step.A
 	return out, nil
 }
 
+// UpdateState changes the state of a thread between runs; the workflow of one that
+// has none starts with it.
+func (c *Client) UpdateState(ctx context.Context, user, threadID string, u step.UpdateState) (step.UpdateStateResult, error) {
+	var out step.UpdateStateResult
+	err := c.do(ctx, request{starts: true, call: func(ctx context.Context) error {
+		start := c.o.Temporal.NewWithStartWorkflowOperation(startOptions(threadID), step.ThreadWorkflow, c.input(user, threadID))
+		h, err := c.o.Temporal.UpdateWithStartWorkflow(ctx, client.UpdateWithStartWorkflowOptions{
+			StartWorkflowOperation: start,
+			UpdateOptions:          updateOptions(threadID, step.UpdateSetState, u.ID, u),
+		})
+		if err != nil {
+			return err
+		}
+		return h.Get(ctx, &out)
+	}})
+	if err != nil {
+		return out, fmt.Errorf("update the state of thread %s: %w", threadID, err)
+	}
+	return out, nil
+}
+
 // Wake starts the workflow of a thread that has work to go on with, when none
-// runs; it reads its own checkpoint.
+// runs; it reads its own checkpoint. Where a person has ended the last one from
+// outside, the new one ends what that one was doing.
 func (c *Client) Wake(ctx context.Context, user, threadID string) error {
 	err := c.do(ctx, request{starts: true, call: func(ctx context.Context) error {
-		_, err := c.o.Temporal.ExecuteWorkflow(ctx, startOptions(threadID), step.ThreadWorkflow, c.input(user, threadID))
+		input := c.input(user, threadID)
+		d, err := c.o.Temporal.DescribeWorkflowExecution(ctx, thread.WorkflowID(threadID), "")
+		switch {
+		case missing(err): // never started, or Temporal's database is a new one
+		case err != nil:
+			return err
+		case d.GetWorkflowExecutionInfo().GetStatus() == enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING:
+			return nil
+		default:
+			input.Stopped = endedFromOutside(d.GetWorkflowExecutionInfo().GetStatus())
+		}
+		_, err = c.o.Temporal.ExecuteWorkflow(ctx, startOptions(threadID), step.ThreadWorkflow, input)
 		return err
 	}})
 	if err != nil {
 		return fmt.Errorf("start the workflow of thread %s: %w", threadID, err)
 	}
 	return nil
+}
+
+func endedFromOutside(s enumspb.WorkflowExecutionStatus) bool {
+	return s == enumspb.WORKFLOW_EXECUTION_STATUS_TERMINATED || s == enumspb.WORKFLOW_EXECUTION_STATUS_CANCELED
 }
 
 // Stop ends the workflow of a thread that is being deleted. No workflow is

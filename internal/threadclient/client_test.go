@@ -260,3 +260,31 @@ func TestOtherErrorsStayAsTheyAre(t *testing.T) {
 		}
 	}
 }
+
+func TestWakeStartsWhatNobodyWorksOn(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct {
+		last    enumspb.WorkflowExecutionStatus
+		starts  bool
+		stopped bool
+	}{
+		{enumspb.WORKFLOW_EXECUTION_STATUS_UNSPECIFIED, true, false}, // there is none
+		{enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING, false, false},
+		{enumspb.WORKFLOW_EXECUTION_STATUS_COMPLETED, true, false},
+		{enumspb.WORKFLOW_EXECUTION_STATUS_FAILED, true, false},
+		{enumspb.WORKFLOW_EXECUTION_STATUS_TERMINATED, true, true},
+		{enumspb.WORKFLOW_EXECUTION_STATUS_CANCELED, true, true},
+	} {
+		f := fake(outcome{})
+		f.last = tc.last
+		require.NoError(t, clientOf(t, f, 0).Wake(context.Background(), "u1", "t1"))
+		if !tc.starts {
+			require.Empty(t, f.requests, tc.last)
+			continue
+		}
+		require.Len(t, f.requests, 1, tc.last)
+		input, ok := f.requests[0].args[1].(step.ThreadInput)
+		require.True(t, ok)
+		require.Equal(t, tc.stopped, input.Stopped, "what a person has ended is not taken up: %s", tc.last)
+	}
+}

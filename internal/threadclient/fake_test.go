@@ -8,6 +8,10 @@ import (
 	"testing"
 	"time"
 
+	enumspb "go.temporal.io/api/enums/v1"
+	"go.temporal.io/api/serviceerror"
+	workflowpb "go.temporal.io/api/workflow/v1"
+	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/client"
 
 	"deerflow/internal/step"
@@ -23,6 +27,7 @@ type temporalFake struct {
 	health   []error // of probes, the last one for ever
 	requests []sent
 	probes   int
+	last     enumspb.WorkflowExecutionStatus // of the thread's newest workflow, if there is one
 }
 
 // outcome is how one request ends: when it is sent, or when its result is asked
@@ -115,6 +120,18 @@ func (f *temporalFake) UpdateWorkflow(ctx context.Context, o client.UpdateWorkfl
 
 func (f *temporalFake) ExecuteWorkflow(ctx context.Context, o client.StartWorkflowOptions, workflow any, args ...any) (client.WorkflowRun, error) {
 	return nil, f.take(ctx, sent{kind: "start", start: o, args: append([]any{workflow}, args...)}).err
+}
+
+// DescribeWorkflowExecution finds no workflow, or the last one of a status.
+func (f *temporalFake) DescribeWorkflowExecution(context.Context, string, string) (*workflowservice.DescribeWorkflowExecutionResponse, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.last == enumspb.WORKFLOW_EXECUTION_STATUS_UNSPECIFIED {
+		return nil, serviceerror.NewNotFound("workflow not found for ID: thread/t1")
+	}
+	return &workflowservice.DescribeWorkflowExecutionResponse{
+		WorkflowExecutionInfo: &workflowpb.WorkflowExecutionInfo{Status: f.last},
+	}, nil
 }
 
 func (f *temporalFake) TerminateWorkflow(ctx context.Context, workflowID, _, _ string, _ ...any) error {

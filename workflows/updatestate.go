@@ -1,0 +1,130 @@
+package workflows
+
+import (
+	"fmt"
+	"slices"
+
+	"go.temporal.io/sdk/workflow"
+
+	"deerflow/internal/step"
+	"deerflow/internal/thread"
+)
+
+// edit is an update of the state that waits to be stored; its handler waits
+// until it is.
+type edit struct {
+	step.UpdateState
+	done   bool
+	result step.UpdateStateResult
+	err    error
+}
+
+func (c *conversation) validateUpdateState(_ workflow.Context, u step.UpdateState) error {
+	if !thread.IsUpdate(u.ID) {
+		return refuse(step.ErrInvalid, fmt.Sprintf("the id of an update of the state begins with %q, got %q", thread.UpdatePrefix, u.ID))
+	}
+	if !c.loaded {
+		return nil
+	}
+	return c.editable()
+}
+
+// editable refuses updates while a run is active: it would work on a state that
+// is gone.
+func (c *conversation) editable() error {
+	if c.status() == thread.StatusBusy {
+		return refuse(step.ErrBusy, fmt.Sprintf("Thread %s has a run in flight", c.in.Thread))
+	}
+	return nil
+}
+
+func (c *conversation) updateState(ctx workflow.Context, u step.UpdateState) (step.UpdateStateResult, error) {
+	if err := c.ready(ctx); err != nil {
+		return step.UpdateStateResult{}, err
+	}
+	if slices.Contains(c.st.Taken, u.ID) {
+		return step.UpdateStateResult{CheckpointID: c.st.Checkpoint}, nil
+	}
+	if err := c.editable(); err != nil {
+		return step.UpdateStateResult{}, err
+	}
+	c.remember(u.ID)
+	e := &edit{UpdateState: u}
+	c.edits = append(c.edits, e)
+	if err := workflow.Await(ctx, func() bool { return e.done }); err != nil {
+		return step.UpdateStateResult{}, err
+	}
+	return e.result, e.err
+}
+
+// takeEdits stores what handlers wait for. They are finished when it returns,
+// also when it fails.
+func (c *conversation) takeEdits(ctx workflow.Context) error {
+	for len(c.edits) > 0 {
+		e := c.edits[0]
+		c.edits = c.edits[1:]
+		e.err = c.takeEdit(ctx, e)
+		e.done = true
+		if e.err == nil {
+			continue
+		}
+		for _, rest := range c.edits {
+			rest.err, rest.done = e.err, true
+		}
+		c.edits = nil
+		if err := workflow.Await(ctx, func() bool { return workflow.AllHandlersFinished(ctx) }); err != nil {
+			return err
+		}
+		return e.err
+	}
+	return nil
+}
+
+// takeEdit changes the state and stores it in a commit of its own.
+func (c *conversation) takeEdit(ctx workflow.Context, e *edit) error {
+	if e.Title != nil {
+		c.st.State.Title, c.update.Title = *e.Title, e.Title
+	}
+	if e.Artifacts != nil {
+		c.st.State.Artifacts = slices.Clone(e.Artifacts.Paths)
+		c.update.Artifacts = slices.Clone(e.Artifacts.Paths)
+	}
+	c.digests = slices.DeleteFunc(c.digests, func(d thread.Digest) bool {
+		gone := e.Clear || slices.Contains(e.Remove, d.ID)
+		if gone {
+			c.st.Cursor.Remove(d.Pos)
+		}
+		return gone
+	})
+	messages := make([]step.NewMessage, len(e.Messages))
+	for i, m := range e.Messages {
+		messages[i] = step.NewMessage{Pos: c.placeOf(m.ID), Message: m}
+		c.st.Cursor.Extend(messages[i].Pos)
+	}
+	in, err := c.newCommit(ctx, step.Ref{Thread: c.in.Thread, User: c.in.User, Run: e.ID, Step: 1})
+	if err != nil {
+		return err
+	}
+	in.Messages = messages
+	out, err := c.commit(ctx, in)
+	if err != nil {
+		return err
+	}
+	for _, d := range out.Messages {
+		c.digests = slices.DeleteFunc(c.digests, func(old thread.Digest) bool { return old.ID == d.ID })
+		c.take(d)
+	}
+	e.result.CheckpointID = in.CheckpointID
+	return nil
+}
+
+// placeOf is where a message with this id goes: to its place if it is in view,
+// otherwise to the end.
+func (c *conversation) placeOf(id string) int64 {
+	for _, d := range c.digests {
+		if d.ID == id {
+			return d.Pos
+		}
+	}
+	return c.position()
+}
