@@ -12,7 +12,7 @@ LDFLAGS := -s -w -X main.version=$(VERSION)
 
 # Packages that link the embedded Temporal server: a build with the race
 # detector costs them nine minutes, so they are tested without it.
-SERVER_PACKAGES := deerflow/cmd/deerflow|deerflow/internal/daemon|deerflow/internal/devserver|deerflow/test
+SERVER_PACKAGES := deerflow/cmd/deerflow|deerflow/internal/daemon|deerflow/internal/devserver|deerflow/internal/testkit/temporald|deerflow/test
 
 .PHONY: dev build test unit race e2e lint bench clean tools help
 

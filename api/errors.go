@@ -52,6 +52,15 @@ func unavailable(cause error) *apiError {
 	}
 }
 
+// temporalError is an error of a request to a thread, with its answer when
+// Temporal is away.
+func temporalError(err error) error {
+	if errors.Is(err, threadclient.ErrUnavailable) {
+		return unavailable(err)
+	}
+	return err
+}
+
 // fieldError is one line of a 422: where, what is wrong, and a word for
 // programs.
 type fieldError struct {

@@ -65,6 +65,9 @@ type Files interface {
 	Open(ctx context.Context, o FileOwner, virtualPath string) (OpenFile, error)
 	// List describes the uploads, by name.
 	List(ctx context.Context, o FileOwner) ([]FileInfo, error)
+	// CopyThread copies all files of a thread to one that has none yet. Links are
+	// left out.
+	CopyThread(ctx context.Context, from, to FileOwner) error
 	// RemoveThread removes all files of a thread.
 	RemoveThread(ctx context.Context, o FileOwner) error
 }

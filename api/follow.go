@@ -115,26 +115,26 @@ func (t *tail) locate(ctx context.Context) error {
 		return nil
 	}
 	t.b.from = from
-	if t.pos, err = t.commitBefore(ctx, first, from.seq); err != nil {
+	if t.pos, t.b.lastStep, err = t.commitBefore(ctx, first, from.seq); err != nil {
 		return err
 	}
 	t.b.started = t.pos > first
 	return nil
 }
 
-// commitBefore is the last checkpoint event between first and seq, or first if
-// it is not among the newest.
-func (t *tail) commitBefore(ctx context.Context, first, seq int64) (int64, error) {
+// commitBefore is the last checkpoint event between first and seq, with its step,
+// or first if it is not among the newest.
+func (t *tail) commitBefore(ctx context.Context, first, seq int64) (at int64, step int, err error) {
 	newest, err := t.s.o.Store.Checkpoints(ctx, t.f.thread, store.CheckpointQuery{Limit: 4})
 	if err != nil {
-		return 0, fmt.Errorf("find the place of a reader of run %s: %w", t.f.run, err)
+		return 0, 0, fmt.Errorf("find the place of a reader of thread %s: %w", t.f.thread, err)
 	}
 	for i := range newest {
-		if at := newest[i].Seq; at < seq && at > first {
-			return at, nil
+		if at := newest[i].Seq; at < seq && at > first && (t.f.run == "" || newest[i].RunID == t.f.run) {
+			return at, newest[i].Step, nil
 		}
 	}
-	return first, nil
+	return first, 0, nil
 }
 
 const logPage = 512

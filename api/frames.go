@@ -28,6 +28,7 @@ const (
 	nodeModel = "model"
 	nodeTools = "tools"
 	nodeInput = "__start__"
+	nodeEnd   = "__end__"
 )
 
 // frame is one server-sent event. The zero id means that it has none.
@@ -48,6 +49,7 @@ type builder struct {
 	modes   modeSet
 	from    place // frames up to here were seen
 
+	lastStep int             // of the newest commit that was read
 	started  bool            // the run.start was read, or lies before what is read
 	inputEnd int64           // last event of the messages that the run was started with
 	streamed map[string]bool // messages with chunks that are not complete yet

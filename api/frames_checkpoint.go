@@ -21,7 +21,7 @@ func (b *builder) checkpoint(ctx context.Context) error {
 	if err := b.channelUpdates(&ref.Update); err != nil {
 		return err
 	}
-	if err := b.values(ctx, b.ev.Seq); err != nil {
+	if err := b.stateValues(ctx, &ref); err != nil {
 		return err
 	}
 	if len(ref.Interrupts) > 0 {
@@ -30,6 +30,65 @@ func (b *builder) checkpoint(ctx context.Context) error {
 		}
 	}
 	return b.checkpointState(ctx, &ref)
+}
+
+// stateValues adds the state as of a commit. Each such frame holds the whole
+// conversation, so in a long run they would grow with the square of its turns:
+// there, those that bring nothing but messages become rarer, by a quarter of the
+// run each time, and what is sent stays in proportion to the conversation (E18).
+// The last one of a run is always sent.
+func (b *builder) stateValues(ctx context.Context, ref *store.CheckpointRef) error {
+	before := b.lastStep
+	b.lastStep = b.ev.Step
+	if !ref.Update.IsZero() || ref.Status != thread.StatusBusy || crosses(before, b.ev.Step) {
+		return b.values(ctx, b.ev.Seq)
+	}
+	last, err := b.endsHere(ctx)
+	if err != nil {
+		return err
+	}
+	if last {
+		return b.values(ctx, b.ev.Seq)
+	}
+	b.n++
+	return nil
+}
+
+// denseSteps is how many steps of a run have the state after each turn.
+const denseSteps = 32
+
+// crosses reports whether one of the steps denseSteps, and then each a quarter
+// further, lies between two commits.
+func crosses(before, step int) bool {
+	if step <= denseSteps || before > step { // a loop that goes on after a question counts anew
+		return true
+	}
+	mark := denseSteps
+	for mark <= before {
+		mark += mark / 4
+	}
+	return mark <= step
+}
+
+// endsHere reports whether the run ends in the transaction of this commit: its
+// end stands right behind it, or behind the ends of others.
+func (b *builder) endsHere(ctx context.Context) (bool, error) {
+	if !b.wants(modeValues) {
+		return false, nil
+	}
+	events, err := b.s.o.Store.Events(ctx, b.thread, b.ev.Seq, 8)
+	if err != nil {
+		return false, err
+	}
+	for i := range events {
+		if events[i].Type != store.EventRunEnd {
+			break
+		}
+		if events[i].Run == b.run {
+			return true, nil
+		}
+	}
+	return false, nil
 }
 
 // channelNode names the node that writes a channel, in DeerFlow's words: pages

@@ -94,11 +94,13 @@ type fakeThreads struct {
 	mu        sync.Mutex
 	submitted []step.SubmitRun
 	cancelled []step.CancelRun
+	updated   []step.UpdateState
 	stopped   []string
 
 	// what the next calls answer
 	submit func(threadID string, s step.SubmitRun) error
 	cancel func(threadID string, r step.CancelRun) error
+	update func(threadID string, u step.UpdateState) error
 	stop   error
 }
 
@@ -125,6 +127,17 @@ func (f *fakeThreads) Cancel(_ context.Context, threadID, updateID string, r ste
 		return step.CancelResult{RunID: r.RunID}, do(threadID, r)
 	}
 	return step.CancelResult{RunID: r.RunID}, nil
+}
+
+func (f *fakeThreads) UpdateState(_ context.Context, _, threadID string, u step.UpdateState) (step.UpdateStateResult, error) {
+	f.mu.Lock()
+	f.updated = append(f.updated, u)
+	do := f.update
+	f.mu.Unlock()
+	if do != nil {
+		return step.UpdateStateResult{}, do(threadID, u)
+	}
+	return step.UpdateStateResult{}, nil
 }
 
 func (f *fakeThreads) Stop(_ context.Context, threadID string) error {

@@ -66,7 +66,7 @@ func (s *Server) info(c echo.Context) error {
 	}
 	return c.JSON(http.StatusOK, map[string]any{
 		"service": serviceName, "version": s.o.Version,
-		"flags":  map[string]bool{"assistants": false, "crons": false},
+		"flags":  map[string]bool{"assistants": true, "crons": false},
 		"models": models, "default_model": s.o.DefaultModel, "temporal_ui": s.o.TemporalUI,
 	})
 }

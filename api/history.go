@@ -126,7 +126,7 @@ func (s *Server) checkpoints(ctx context.Context, view *store.View, q historyQue
 	if q.before != "" && d == deerflow {
 		first, err := s.o.Store.GetCheckpoint(ctx, view.Thread.ID, q.before)
 		if err != nil {
-			return nil, storeError(err, fail(http.StatusNotFound, "Checkpoint %s not found", q.before))
+			return nil, storeError(err, checkpointNotFound(q.before))
 		}
 		page = append(page, first)
 		limit--
@@ -136,7 +136,7 @@ func (s *Server) checkpoints(ctx context.Context, view *store.View, q historyQue
 	}
 	rest, err := s.o.Store.Checkpoints(ctx, view.Thread.ID, store.CheckpointQuery{Before: q.before, Limit: limit})
 	if err != nil {
-		return nil, storeError(err, fail(http.StatusNotFound, "Checkpoint %s not found", q.before))
+		return nil, storeError(err, checkpointNotFound(q.before))
 	}
 	return append(page, rest...), nil
 }

@@ -33,6 +33,11 @@ func (s *Server) hostAllowed(hostport string) bool {
 	if isLoopback(name) {
 		return true
 	}
+	// With keys the server may stand at any address. An address cannot be
+	// pointed elsewhere, only a name can.
+	if s.o.RequireKeys && net.ParseIP(name) != nil {
+		return true
+	}
 	return slices.ContainsFunc(s.o.AllowedHosts, func(allowed string) bool {
 		return strings.EqualFold(allowed, hostport) || strings.EqualFold(allowed, name)
 	})
@@ -55,25 +60,38 @@ func isLoopback(name string) bool {
 	return ip != nil && ip.IsLoopback()
 }
 
-// checkOrigin keeps other web pages from driving the API, and lets those that
-// are listed read its answers.
-func (s *Server) checkOrigin(next echo.HandlerFunc) echo.HandlerFunc {
+// allowOrigins lets the web pages that are listed read the answers, refusals
+// too, and answers what their browsers ask before: those send no key with it.
+func (s *Server) allowOrigins(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
-		origin := c.Request().Header.Get(echo.HeaderOrigin)
 		if len(s.o.AllowedOrigins) > 0 {
 			c.Response().Header().Add(echo.HeaderVary, echo.HeaderOrigin)
 		}
-		allowed := origin != "" && slices.ContainsFunc(s.o.AllowedOrigins, func(o string) bool {
-			return strings.EqualFold(strings.TrimSuffix(o, "/"), origin)
-		})
-		if allowed {
-			corsHeaders(c, origin)
-			if isPreflight(c.Request()) {
-				return c.NoContent(http.StatusNoContent)
-			}
+		origin := c.Request().Header.Get(echo.HeaderOrigin)
+		if !s.originAllowed(origin) {
 			return next(c)
 		}
-		if changesState(c.Request().Method) && isForeign(c.Request(), origin) {
+		corsHeaders(c, origin)
+		if isPreflight(c.Request()) {
+			return c.NoContent(http.StatusNoContent)
+		}
+		return next(c)
+	}
+}
+
+func (s *Server) originAllowed(origin string) bool {
+	return origin != "" && slices.ContainsFunc(s.o.AllowedOrigins, func(o string) bool {
+		return strings.EqualFold(strings.TrimSuffix(o, "/"), origin)
+	})
+}
+
+// checkOrigin keeps other web pages from driving the API in the name of whoever
+// looks at them. Who sends a key in a header is no such page: it would need to
+// know the key, and browsers add none by themselves.
+func (s *Server) checkOrigin(next echo.HandlerFunc) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		origin := c.Request().Header.Get(echo.HeaderOrigin)
+		if changesState(c.Request().Method) && !callerOf(c).byKey && !s.originAllowed(origin) && isForeign(c.Request(), origin) {
 			return fail(http.StatusForbidden,
 				"Cross-site request denied: origin %q is not listed under server.allowed_origins", origin)
 		}

@@ -32,38 +32,45 @@ func serverKeys() []string {
 	}
 }
 
-// parseInput reads the messages of a run. One that answers an interrupt by
-// command has none.
-func parseInput(body object, resumes bool) ([]thread.Message, error) {
+// parseInput reads the messages of a run: those of its input or of its command.
+// One that answers an interrupt by command needs none.
+func parseInput(body object, c command) ([]thread.Message, error) {
 	input := body.child("input")
-	if input.get("messages") != nil || !resumes {
+	if input.get("messages") != nil || c.resume == nil {
 		input.unsupported(stateChannelNames()...)
 	}
 	if err := body.err(); err != nil {
 		return nil, err
 	}
-	messages, err := parseMessages(input.get("messages"))
+	messages, err := parseMessages(input.get("messages"), "body", "input", "messages")
+	if err != nil {
+		return nil, err
+	}
+	more, err := parseMessages(c.messages, "body", "command", "update")
 	switch {
 	case err != nil:
 		return nil, err
-	case resumes && len(messages) > 0:
+	case c.resume != nil && len(messages) > 0:
 		return nil, invalidField("value_error", "A run is started with messages or with command.resume, not with both", "body", "input")
-	case !resumes && len(messages) == 0:
+	case len(messages) > 0 && len(more) > 0:
+		return nil, invalidField("value_error", "A run is started with input or with command.update, not with both", "body", "command", "update")
+	case c.resume == nil && len(messages)+len(more) == 0:
 		return nil, invalidField("missing", "At least one message is needed", "body", "input", "messages")
 	}
-	return messages, nil
+	return append(messages, more...), nil
 }
 
-// parseMessages reads a list of messages, one message or one text.
-func parseMessages(raw json.RawMessage) ([]thread.Message, error) {
-	if raw == nil {
+// parseMessages reads a list of messages, one message or one text; loc is where
+// it stands in the request.
+func parseMessages(raw json.RawMessage, loc ...any) ([]thread.Message, error) {
+	if len(raw) == 0 || bytes.Equal(raw, []byte("null")) {
 		return nil, nil
 	}
 	items := []json.RawMessage{raw}
 	if raw[0] == '[' {
 		items = nil
 		if err := json.Unmarshal(raw, &items); err != nil {
-			return nil, invalidField("list_type", "Input should be a list of messages", "body", "input", "messages")
+			return nil, invalidField("list_type", "Input should be a list of messages", loc...)
 		}
 	}
 	messages := make([]thread.Message, 0, len(items))
@@ -74,12 +81,21 @@ func parseMessages(raw json.RawMessage) ([]thread.Message, error) {
 			err = fmt.Errorf("the id %q stands twice in the input", m.ID)
 		}
 		if err != nil {
-			return nil, fail(http.StatusBadRequest, "Invalid message at input.messages[%d]: %v", i, err)
+			return nil, fail(http.StatusBadRequest, "Invalid message at %s[%d]: %v", dotted(loc[1:]), i, err)
 		}
 		seen[m.ID] = true
 		messages = append(messages, m)
 	}
 	return messages, nil
+}
+
+// dotted writes a place in a request as people do: input.messages.
+func dotted(loc []any) string {
+	parts := make([]string, len(loc))
+	for i := range loc {
+		parts[i] = fmt.Sprint(loc[i])
+	}
+	return strings.Join(parts, ".")
 }
 
 // inputMessage is a message as clients send it.

@@ -36,6 +36,9 @@ func toWire(m *thread.Message, runID string) (wireMessage, error) {
 		Content: m.Content, AdditionalKwargs: m.AdditionalKwargs, ResponseMetadata: m.ResponseMetadata,
 		Type: string(m.Role), ID: m.ID, RunID: runID,
 	}
+	if thread.IsUpdate(runID) {
+		w.RunID = "" // it came with an update of the state
+	}
 	if w.AdditionalKwargs == nil {
 		w.AdditionalKwargs = map[string]any{}
 	}

@@ -15,6 +15,7 @@ import (
 type Threads interface {
 	Submit(ctx context.Context, user, threadID string, s step.SubmitRun) (step.SubmitResult, error)
 	Cancel(ctx context.Context, threadID, updateID string, r step.CancelRun) (step.CancelResult, error)
+	UpdateState(ctx context.Context, user, threadID string, u step.UpdateState) (step.UpdateStateResult, error)
 	Stop(ctx context.Context, threadID string) error
 }
 
@@ -37,6 +38,9 @@ type Options struct {
 	DefaultModel string
 
 	Uploads UploadLimits
+	// RequireKeys asks every caller for an API key of the store. Without it all
+	// callers are the default user, so only loopback may be served.
+	RequireKeys bool
 	// AllowedOrigins are web pages of other origins that may call, such as
 	// https://app.example.com. They get CORS headers, all others none.
 	AllowedOrigins []string

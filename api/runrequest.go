@@ -20,8 +20,8 @@ const leadAgent = "lead_agent"
 type runRequest struct {
 	assistant    string
 	options      thread.RunOptions
-	messages     []thread.Message
-	resume       json.RawMessage // nil when the run is no answer by command
+	messages     []thread.Message // of the input, or beside the answer by command
+	resume       json.RawMessage  // nil when the run is no answer by command
 	modes        modeSet
 	multitask    thread.Multitask
 	cancelOnDrop bool // the run ends when the creating connection is dropped
@@ -34,12 +34,9 @@ type runRequest struct {
 
 const maxKey = 255
 
-// parseRun reads and checks the body of a request for a run.
-func (s *Server) parseRun(c echo.Context) (runRequest, error) {
-	body, err := readObject(c)
-	if err != nil {
-		return runRequest{}, err
-	}
+// parseRun checks the body of a request for a run of a thread.
+func (s *Server) parseRun(c echo.Context, body object, threadID string) (runRequest, error) {
+	var err error
 	r := runRequest{
 		modes:        parseModes(body),
 		multitask:    parseMultitask(body),
@@ -54,14 +51,15 @@ func (s *Server) parseRun(c echo.Context) (runRequest, error) {
 	acceptDefaults(body)
 	r.assistant, r.options.AgentName = parseAssistant(body)
 	parseOptions(body, &r.options)
-	if r.checkpoint, err = parseCheckpoint(c, body); err != nil {
+	if r.checkpoint, err = parseCheckpoint(threadID, body); err != nil {
 		return r, err
 	}
-	r.resume = parseCommand(body)
+	command := parseCommand(body)
+	r.resume = command.resume
 	if err := body.err(); err != nil {
 		return r, err
 	}
-	if r.messages, err = parseInput(body, r.resume != nil); err != nil {
+	if r.messages, err = parseInput(body, command); err != nil {
 		return r, err
 	}
 	if err := s.checkModel(r.options.Model); err != nil {
@@ -107,24 +105,17 @@ func parseAssistant(body object) (assistant, agent string) {
 }
 
 // parseCheckpoint reads the checkpoint to go on from.
-func parseCheckpoint(c echo.Context, body object) (string, error) {
+func parseCheckpoint(threadID string, body object) (string, error) {
 	if raw := body.get("checkpoint"); raw != nil {
 		named := body.child("checkpoint")
-		if other := named.text("thread_id"); other != "" && other != c.Param("thread") {
-			return "", fail(http.StatusBadRequest, "checkpoint.thread_id is %q, the run is for thread %s", thread.Prefix(other, 80), c.Param("thread"))
+		if other := named.text("thread_id"); other != "" && other != threadID {
+			return "", fail(http.StatusBadRequest, "checkpoint.thread_id is %q, the run is for thread %s", thread.Prefix(other, 80), threadID)
 		}
 		if id := named.text("checkpoint_id"); id != "" {
 			return id, nil
 		}
 	}
 	return body.text("checkpoint_id"), nil
-}
-
-// parseCommand reads the answer to an interrupt, nil when there is none.
-func parseCommand(body object) json.RawMessage {
-	command := body.child("command")
-	command.unsupported("update", "goto")
-	return command.get("resume")
 }
 
 func (s *Server) checkModel(name string) error {

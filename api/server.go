@@ -3,6 +3,7 @@ package api
 import (
 	"context"
 	"net/http"
+	"sync"
 	"time"
 
 	"github.com/labstack/echo/v4"
@@ -13,12 +14,29 @@ type Server struct {
 	o    Options
 	echo *echo.Echo
 
+	keys     *keyRing
+	failures *failures
 	values   *memo[valuesKey, []byte]
 	messages *memo[messageKey, wireRow]
+
+	started time.Time
 
 	// life ends when the server is closed, and with it every open stream.
 	life  context.Context
 	close context.CancelFunc
+	// tasks are what goes on behind the requests.
+	tasks     sync.WaitGroup
+	closing   sync.Mutex // no task begins once the server is being closed
+	sweepOnce sync.Once
+}
+
+// background does work that no request waits for. It ends with the server.
+func (s *Server) background(work func(context.Context)) {
+	s.closing.Lock()
+	defer s.closing.Unlock()
+	if !s.closed() {
+		s.tasks.Go(func() { work(s.life) })
+	}
 }
 
 const (
@@ -34,10 +52,14 @@ func New(o Options) *Server {
 		values:   newMemo[valuesKey, []byte](valuesCacheBytes),
 		messages: newMemo[messageKey, wireRow](messagesCacheBytes),
 	}
+	s.started = s.o.Now()
 	s.life, s.close = context.WithCancel(context.Background())
+	s.keys, s.failures = newKeyRing(&s.o), newFailures(s.o.Now)
 	s.echo.HTTPErrorHandler = s.writeError
-	s.echo.Use(s.logRequests, s.catchPanics, s.checkHost, s.checkOrigin, withOwner)
+	s.echo.IPExtractor = echo.ExtractIPDirect() // headers about it are anybody's to write
+	s.echo.Use(s.logRequests, s.catchPanics, s.checkHost, s.allowOrigins, s.authenticate, s.checkOrigin, s.checkOwner)
 	s.routes()
+	s.authRoutes()
 	return s
 }
 
@@ -58,7 +80,12 @@ func (s *Server) HTTPServer() *http.Server {
 // Close ends the open streams and the requests that wait for a run, so that the
 // HTTP server around the handler can drain. Streams end without an end event:
 // their clients come back to whoever serves next. Runs go on.
-func (s *Server) Close() { s.close() }
+func (s *Server) Close() {
+	s.closing.Lock()
+	s.close()
+	s.closing.Unlock()
+	s.tasks.Wait()
+}
 
 // untilClosed is a context that ends with the request or with the server.
 func (s *Server) untilClosed(ctx context.Context) (context.Context, context.CancelFunc) {

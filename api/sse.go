@@ -107,7 +107,8 @@ func (s *Server) createAndStream(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	return s.stream(c, &run, request.modes, request.cancelOnDrop)
+	_, err = s.stream(c, &run, request.modes, request.cancelOnDrop)
+	return err
 }
 
 func (s *Server) joinStream(c echo.Context) error {
@@ -119,7 +120,8 @@ func (s *Server) joinStream(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	return s.stream(c, &run, modes, cancelOnDisconnect(c))
+	_, err = s.stream(c, &run, modes, cancelOnDisconnect(c))
+	return err
 }
 
 // cancelOnDisconnect reads the query by which a join asks that the run ends with
@@ -129,15 +131,16 @@ func cancelOnDisconnect(c echo.Context) bool {
 	return v == "1" || v == "true"
 }
 
-// stream answers with the event stream of a run.
-func (s *Server) stream(c echo.Context, run *store.Run, modes modeSet, cancelOnDrop bool) error {
+// stream answers with the event stream of a run, and reports whether the client
+// got all of it.
+func (s *Server) stream(c echo.Context, run *store.Run, modes modeSet, cancelOnDrop bool) (delivered bool, err error) {
 	c.Response().Header().Set("Location", runLocation(c, run)+"/stream")
 	w, err := s.openSSE(c)
 	if err == nil {
 		err = s.streamTo(c, run, modes, w)
 	}
 	if err == nil || s.closed() {
-		return nil
+		return err == nil, nil
 	}
 	gone := c.Request().Context().Err() != nil || isGone(err)
 	if !gone {
@@ -148,7 +151,7 @@ func (s *Server) stream(c echo.Context, run *store.Run, modes modeSet, cancelOnD
 	if gone && cancelOnDrop {
 		s.cancelAbandoned(c.Request().Context(), run.ThreadID, run.ID)
 	}
-	return nil
+	return false, nil
 }
 
 func (s *Server) streamTo(c echo.Context, run *store.Run, modes modeSet, w *sseWriter) error {

@@ -68,9 +68,7 @@ func stateAt(cp *store.Checkpoint, values channels) stateShape {
 	shape := stateShape{
 		flatState: flatState{
 			Values: values, Next: nextOf(cp), Tasks: tasksOf(cp), CreatedAt: at, CheckpointID: &cp.ID,
-			Metadata: map[string]any{
-				"source": "loop", "step": cp.Step, "parents": map[string]any{}, "run_id": cp.RunID, "thread_id": cp.ThreadID,
-			},
+			Metadata: checkpointMetadata(cp),
 		},
 		Checkpoint: &checkpointRef{ThreadID: cp.ThreadID, CheckpointID: &cp.ID, ID: &cp.ID, TS: at},
 	}
@@ -79,6 +77,19 @@ func stateAt(cp *store.Checkpoint, values channels) stateShape {
 		shape.ParentCheckpoint = &checkpointRef{ThreadID: cp.ThreadID, CheckpointID: &cp.Parent, ID: &cp.Parent}
 	}
 	return shape
+}
+
+// checkpointMetadata says where a checkpoint comes from: a step of a run, or a
+// client that updated the state.
+func checkpointMetadata(cp *store.Checkpoint) map[string]any {
+	metadata := map[string]any{
+		"source": "loop", "step": cp.Step, "parents": map[string]any{}, "run_id": cp.RunID, "thread_id": cp.ThreadID,
+	}
+	if thread.IsUpdate(cp.RunID) {
+		metadata["source"] = "update"
+		delete(metadata, "run_id")
+	}
+	return metadata
 }
 
 // nextOf are the nodes that are due, never nil: clients tell a finished thread

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -24,17 +25,31 @@ const healthTimeout = 2 * time.Second
 // submit checks a request for a run, stores the run with its messages and hands
 // it to its thread. From the moment it returns, whoever reads sees the run.
 func (s *Server) submit(c echo.Context) (store.Run, runRequest, error) {
-	r, err := s.parseRun(c)
+	body, err := readObject(c)
+	if err != nil {
+		return store.Run{}, runRequest{}, err
+	}
+	r, err := s.parseRun(c, body, c.Param("thread"))
 	if err != nil {
 		return store.Run{}, r, err
 	}
-	t, err := s.threadFor(c, &r)
+	id, err := threadParam(c)
 	if err != nil {
 		return store.Run{}, r, err
 	}
-	run, err := s.newRun(c.Request().Context(), &t, &r)
+	run, err := s.submitTo(c, id, &r)
+	return run, r, err
+}
+
+// submitTo stores a checked run of a thread and hands it over.
+func (s *Server) submitTo(c echo.Context, threadID string, r *runRequest) (store.Run, error) {
+	t, err := s.threadFor(c, threadID, r)
 	if err != nil {
-		return store.Run{}, r, err
+		return store.Run{}, err
+	}
+	run, err := s.newRun(c.Request().Context(), &t, r)
+	if err != nil {
+		return store.Run{}, err
 	}
 	// The client may go now: what is stored is handed over all the same.
 	ctx := context.WithoutCancel(c.Request().Context())
@@ -42,30 +57,26 @@ func (s *Server) submit(c echo.Context) (store.Run, runRequest, error) {
 		probe, cancel := context.WithTimeout(ctx, healthTimeout)
 		defer cancel()
 		if err := s.o.TemporalHealth(probe); err != nil {
-			return store.Run{}, r, unavailable(err)
+			return store.Run{}, unavailable(err)
 		}
 	}
 	stored, existing, err := s.o.Store.SubmitRun(ctx, run)
 	if err != nil {
-		return stored, r, storeError(err, threadNotFound(t.ID))
+		return stored, storeError(err, threadNotFound(t.ID))
 	}
 	if existing && stored.Status != thread.RunPending {
-		return stored, r, nil
+		return stored, nil
 	}
-	return stored, r, s.handOver(ctx, &stored, existing)
+	return stored, s.handOver(ctx, &stored, existing)
 }
 
 // threadFor gives the thread that a run is for. One that does not exist yet has
 // only an id and an owner.
-func (s *Server) threadFor(c echo.Context, r *runRequest) (store.Thread, error) {
-	t, err := s.ownThread(c)
+func (s *Server) threadFor(c echo.Context, id string, r *runRequest) (store.Thread, error) {
+	t, err := s.threadOf(c.Request().Context(), ownerOf(c), id)
 	var missing *apiError
 	if r.createThread && errors.As(err, &missing) && missing.status == http.StatusNotFound {
-		id, err := threadParam(c)
 		t = store.Thread{ID: id, User: ownerOf(c)}
-		if err != nil {
-			return t, err
-		}
 	} else if err != nil {
 		return t, err
 	}
@@ -79,7 +90,7 @@ func (s *Server) checkHead(ctx context.Context, t *store.Thread, id string) erro
 		return nil
 	}
 	if _, err := s.o.Store.GetCheckpoint(ctx, t.ID, id); err != nil {
-		return storeError(err, fail(http.StatusNotFound, "Checkpoint %s not found", thread.Prefix(id, 80)))
+		return storeError(err, checkpointNotFound(id))
 	}
 	return invalidField("unsupported", "A run can only go on from the newest checkpoint, "+t.CheckpointID, "body", "checkpoint_id")
 }
@@ -90,10 +101,7 @@ func (s *Server) newRun(ctx context.Context, t *store.Thread, r *runRequest) (st
 	if err != nil {
 		return store.NewRun{}, err
 	}
-	messages := r.messages
-	if reply.messages != nil {
-		messages = reply.messages
-	}
+	messages := slices.Concat(reply.messages, r.messages)
 	submit := step.SubmitRun{
 		RunID: uuid.NewString(), Multitask: r.multitask, Options: r.options, Messages: len(messages), Answers: reply.ids,
 	}

@@ -11,7 +11,6 @@ import (
 
 	"deerflow/internal/store"
 	"deerflow/internal/thread"
-	"deerflow/internal/threadclient"
 )
 
 // threadParam is the thread id in the path.
@@ -30,8 +29,13 @@ func (s *Server) ownThread(c echo.Context) (store.Thread, error) {
 	if err != nil {
 		return store.Thread{}, err
 	}
-	t, err := s.o.Store.GetThread(c.Request().Context(), id)
-	if err == nil && t.User != ownerOf(c) {
+	return s.threadOf(c.Request().Context(), ownerOf(c), id)
+}
+
+// threadOf gives a thread when it is the user's.
+func (s *Server) threadOf(ctx context.Context, user, id string) (store.Thread, error) {
+	t, err := s.o.Store.GetThread(ctx, id)
+	if err == nil && t.User != user {
 		return store.Thread{}, threadNotFound(id)
 	}
 	return t, storeError(err, threadNotFound(id))
@@ -64,7 +68,7 @@ func (s *Server) createThread(c echo.Context) error {
 	if d == deerflow {
 		exists = store.IfExistsNothing // its clients create a thread again before each first message
 	}
-	body.unsupported("supersteps", "ttl")
+	body.unsupported("supersteps") // a ttl changes nothing: threads stay until they are deleted
 	if err := body.err(); err != nil {
 		return err
 	}
@@ -129,7 +133,6 @@ func (s *Server) patchThread(c echo.Context) error {
 		return err
 	}
 	raw := metadataOf(body)
-	body.unsupported("ttl")
 	if err := body.err(); err != nil {
 		return err
 	}
@@ -155,25 +158,7 @@ func (s *Server) deleteThread(c echo.Context) error {
 		return err
 	}
 	ctx := context.WithoutCancel(c.Request().Context()) // half a deletion helps nobody
-	if active, err := s.activeRun(ctx, t.ID); err != nil {
-		return err
-	} else if active != "" || t.Status == thread.StatusBusy {
-		return &apiError{
-			status: http.StatusConflict,
-			detail: "Thread has a run in flight. Cancel it before the thread is deleted.",
-			more:   map[string]any{"run_id": active},
-		}
-	}
-	if err := s.o.Threads.Stop(ctx, t.ID); err != nil {
-		if errors.Is(err, threadclient.ErrUnavailable) {
-			return unavailable(err)
-		}
-		return err
-	}
-	if err := s.o.Store.DeleteThread(ctx, t.ID); err != nil {
-		return storeError(err, threadNotFound(t.ID))
-	}
-	if err := s.o.Files.RemoveThread(ctx, FileOwner{User: t.User, Thread: t.ID}); err != nil {
+	if err := s.removeThread(ctx, &t); err != nil {
 		return err
 	}
 	if dialectOf(c) == platform {

@@ -33,8 +33,8 @@ func (t *Toggle) setText(text string) error {
 
 // Auth says whether callers must prove who they are.
 type Auth struct {
-	// Enabled is ToggleAuto (the default): on as soon as a user or a key
-	// exists. The server binds to loopback alone while it is off.
+	// Enabled is ToggleAuto (the default): off on loopback addresses, on
+	// everywhere else. ToggleOff is for loopback alone.
 	Enabled Toggle `yaml:"enabled"`
 }
 

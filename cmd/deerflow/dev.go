@@ -40,7 +40,7 @@ taken, the configuration cannot be read, or the database is of a newer version.`
 			return runDev(cmd.Context(), app, o)
 		},
 	}
-	cmd.Flags().StringVar(&o.Listen, "listen", defaultListen, "address of the API, loopback; port 0 picks a free one")
+	cmd.Flags().StringVar(&o.Listen, "listen", defaultListen, "address of the API; beyond loopback callers need a key; port 0 picks a free one")
 	cmd.Flags().IntVar(&o.TemporalPort, "temporal-port", defaultTemporalPort, "port of Temporal's gRPC frontend; 0 picks a free one")
 	cmd.Flags().IntVar(&o.TemporalUIPort, "temporal-ui-port", defaultTemporalUIPort, "port of Temporal's Web UI; 0 picks a free one")
 	return cmd
@@ -63,26 +63,7 @@ func runDev(ctx context.Context, app App, o daemon.Options) error {
 	say("deerflow: ready in %.1fs", time.Since(began).Seconds())
 	_, _ = fmt.Fprintf(app.Out, "API              %s\nTemporal Web UI  %s\nTemporal gRPC    %s\n", d.URL, d.TemporalUI, d.Temporal)
 	say("deerflow: ask something with: deerflow run \"...\" FILE...   (Ctrl-C stops; runs go on at the next start)")
-	select {
-	case <-app.Signals:
-		say("deerflow: stopping; runs that are not done go on at the next start")
-	case err = <-d.Failed():
-	}
-	stopped := make(chan struct{})
-	go func() {
-		defer close(stopped)
-		d.Stop()
-	}()
-	select {
-	case <-stopped:
-	case <-app.Signals:
-		say("deerflow: stopped at once")
-		app.Exit(int(cli.ExitInterrupted))
-	}
-	if err != nil {
-		return &cli.ExitError{Code: cli.ExitFailed, Err: err}
-	}
-	return nil
+	return untilStopped(app, d, "runs that are not done go on at the next start")
 }
 
 // startError gives a mistake of the user's in its own words, and the code 2.

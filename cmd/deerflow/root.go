@@ -45,7 +45,12 @@ Data goes to standard output, everything else to standard error.
 	root.PersistentFlags().StringVar(&g.dataDir, "data-dir", "",
 		"`DIR` of databases and files (env DEERFLOW_DATA_DIR, default "+defaultDataDir+")")
 	root.AddCommand(newDevCommand(app, g))
+	root.AddCommand(newAPICommand(app, g))
+	root.AddCommand(newWorkerCommand(app, g))
 	root.AddCommand(newRunCommand(app, g))
+	root.AddCommand(newThreadsCommand(app, g))
+	root.AddCommand(newDoctorCommand(app, g))
+	root.AddCommand(newKeysCommand(app, g))
 	root.AddCommand(newVersionCommand(app))
 	markFailures(root)
 	return root

@@ -33,8 +33,8 @@ func chosen(options []thread.Option, text string) (thread.Option, bool) {
 	return thread.Option{}, false
 }
 
-// answerCard makes the answer to a card that is no form. The error says what is wrong with the text.
-func answerCard(card thread.Card, text string) (Answer, error) {
+// AnswerCard makes the answer to a card that is no form. The error says what is wrong with the text.
+func AnswerCard(card thread.Card, text string) (Answer, error) {
 	text = strings.TrimSpace(text)
 	a := Answer{RequestID: card.RequestID, Value: text}
 	if text == "" {

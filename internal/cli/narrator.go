@@ -203,7 +203,7 @@ func (n *Narrator) call(id, name string, args json.RawMessage) {
 	if name == askTool {
 		return // the question is shown when the run has ended with it
 	}
-	c := openCall{id: id, name: name, about: about(name, args), since: n.Now()}
+	c := openCall{id: id, name: name, about: About(name, args), since: n.Now()}
 	n.open = append(n.open, c)
 	n.Progress.Step(MarkStart, strings.TrimSpace(c.name+" "+c.about), "")
 	n.waiting()

@@ -124,12 +124,12 @@ func (n *Narrator) subagent(message json.RawMessage) {
 		return
 	}
 	for _, c := range m.ToolCalls {
-		n.Progress.Step(MarkNone, "sub-agent: "+c.Name+" "+about(c.Name, c.Args), "")
+		n.Progress.Step(MarkNone, "sub-agent: "+c.Name+" "+About(c.Name, c.Args), "")
 	}
 }
 
-// about says in a few words what a tool call is about, from its arguments.
-func about(name string, args json.RawMessage) string {
+// About says in a few words what a tool call is about, from its arguments.
+func About(name string, args json.RawMessage) string {
 	var a map[string]any
 	if json.Unmarshal(args, &a) != nil {
 		return ""

@@ -153,7 +153,7 @@ func TestAboutSaysWhatACallIsAbout(t *testing.T) {
 		{"write_todos", `{"todos":[{"content":"a"}]}`, ""},
 		{"read_file", `{"path":`, ""},
 	} {
-		require.Equal(t, c[2], about(c[0], json.RawMessage(c[1])))
+		require.Equal(t, c[2], About(c[0], json.RawMessage(c[1])))
 	}
 }
 

@@ -41,7 +41,7 @@ func (p *Prompter) Ask(ctx context.Context, card thread.Card) (Answer, error) {
 	}
 	var answer Answer
 	err := p.read(ctx, prompt, func(text string) (err error) {
-		answer, err = answerCard(card, text)
+		answer, err = AnswerCard(card, text)
 		return err
 	})
 	return answer, err

@@ -97,7 +97,8 @@ func TestRequests(t *testing.T) {
 		}
 	}
 	s := newScripted(t, record(`{"thread_id":"t"}`), record(`[{"thread_id":"t"}]`), record(`{"success":true}`), record(`{"next":["tools"],"tasks":[{"interrupts":[{"id":"q","value":{"question":"?"}}]}]}`),
-		record(`{"run_id":"r"}`), record(`[]`), record(``), record(`{"run_id":"r"}`))
+		record(`{"run_id":"r"}`), record(`[]`), record(``), record(`{"run_id":"r"}`),
+		record(`{"thread_id":"t","unknown":1}`), record(`[{"unknown":2}]`))
 	c := newClient(t, s.URL, func(o *Options) { o.APIKey = "secret" })
 	ctx := testContext(t)
 	_, err := c.CreateThread(ctx, NewThread{ID: "t", Metadata: map[string]any{"a": 1}})
@@ -120,6 +121,12 @@ func TestRequests(t *testing.T) {
 		CancelOnDisconnect: true, Multitask: thread.MultitaskEnqueue, RecursionLimit: 7, Key: "k", Modes: []string{"values"},
 	})
 	require.NoError(t, err)
+	raw, err := c.RawThread(ctx, "t")
+	require.NoError(t, err)
+	require.Equal(t, `{"thread_id":"t","unknown":1}`, string(raw))
+	raw, err = c.RawRuns(ctx, "t")
+	require.NoError(t, err)
+	require.Equal(t, `[{"unknown":2}]`, string(raw))
 	require.Equal(t, []string{
 		`POST /api/threads {"if_exists":"do_nothing","metadata":{"a":1},"thread_id":"t"}`,
 		`POST /api/threads/search {"limit":5,"offset":0,"sort_by":"created_at","sort_order":"asc","status":"busy"}`,
@@ -131,6 +138,8 @@ func TestRequests(t *testing.T) {
 		`POST /api/threads/t/runs {"config":{"recursion_limit":7},"context":{"model_name":"demo"},"if_not_exists":"create",` +
 			`"input":{"messages":[{"id":"m","type":"human","content":"hi","additional_kwargs":{},"response_metadata":{}}]},` +
 			`"multitask_strategy":"enqueue","on_disconnect":"cancel","stream_mode":["values"]}`,
+		`GET /api/threads/t `,
+		`GET /api/threads/t/runs `,
 	}, got)
 	for _, r := range s.seen() {
 		require.Equal(t, "secret", r.Header.Get("X-Api-Key"))

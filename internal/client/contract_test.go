@@ -35,6 +35,10 @@ func (f *threads) Cancel(_ context.Context, _, _ string, r step.CancelRun) (step
 	return step.CancelResult{RunID: r.RunID}, nil
 }
 
+func (f *threads) UpdateState(context.Context, string, string, step.UpdateState) (step.UpdateStateResult, error) {
+	return step.UpdateStateResult{}, f.refuse
+}
+
 func (f *threads) Stop(context.Context, string) error { return nil }
 
 // TestContract talks to the real API over a real store: the shapes of both

@@ -2,6 +2,7 @@ package client
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"net/http"
 	"net/url"
@@ -98,6 +99,21 @@ func (c *Client) State(ctx context.Context, threadID string) (State, error) {
 	var s State
 	_, err := c.do(ctx, request{method: http.MethodGet, path: threadPath(threadID) + "/state"}, &s)
 	return s, err
+}
+
+// RawThread reads a thread with its values as the server sends it, with what this
+// client does not know as well.
+func (c *Client) RawThread(ctx context.Context, id string) (json.RawMessage, error) {
+	var raw json.RawMessage
+	_, err := c.do(ctx, request{method: http.MethodGet, path: threadPath(id)}, &raw)
+	return raw, err
+}
+
+// RawRuns lists the newest runs of a thread as the server sends them.
+func (c *Client) RawRuns(ctx context.Context, threadID string) (json.RawMessage, error) {
+	var raw json.RawMessage
+	_, err := c.do(ctx, request{method: http.MethodGet, path: threadPath(threadID) + "/runs"}, &raw)
+	return raw, err
 }
 
 func threadPath(id string) string { return "/threads/" + url.PathEscape(id) }

@@ -37,13 +37,14 @@ func (d *Daemon) announce() error {
 	return nil
 }
 
-// healthy waits until the API says that all parts answer.
-func (d *Daemon) healthy(ctx context.Context) error {
+// answers waits until the API says 200 at a path: /health when all parts have to
+// answer, /ok when the API itself is enough.
+func (d *Daemon) answers(ctx context.Context, path string) error {
 	ctx, cancel := context.WithTimeout(ctx, 15*time.Second)
 	defer cancel()
 	answer := "no answer"
 	for {
-		req, err := http.NewRequestWithContext(ctx, http.MethodGet, d.URL+"/health", nil)
+		req, err := http.NewRequestWithContext(ctx, http.MethodGet, d.URL+path, nil)
 		if err != nil {
 			return err
 		}

@@ -47,22 +47,14 @@ func (o Options) load() (*config.Config, []config.Warning, error) {
 	if err != nil {
 		return nil, warnings, &UsageError{Err: err}
 	}
-	if cfg.Auth.Enabled == config.ToggleOn {
-		return nil, warnings, usage("%s: auth.enabled is true, but this version has no API keys yet: leave it at auto and listen on a loopback address", cfg.Path)
+	if o.Listen != "" {
+		_, err = authFor(cfg, o.Listen)
 	}
-	return cfg, warnings, nil
+	return cfg, warnings, err
 }
 
-// listen opens the API's address. It may only be a loopback one, since nothing
-// asks a caller who they are.
+// listen opens the API's address.
 func (o Options) listen(ctx context.Context) (net.Listener, error) {
-	host, _, err := net.SplitHostPort(o.Listen)
-	if err != nil {
-		return nil, usage("--listen %q: want host:port, such as 127.0.0.1:2026: %w", o.Listen, err)
-	}
-	if ip := net.ParseIP(host); host != "localhost" && (ip == nil || !ip.IsLoopback()) {
-		return nil, usage("--listen %q: only loopback addresses (127.0.0.1, localhost, ::1) can be served without authentication", o.Listen)
-	}
 	ln, err := (&net.ListenConfig{}).Listen(ctx, "tcp", o.Listen)
 	if err != nil {
 		return nil, usage("cannot listen on %s: %w: stop the program that listens there, or choose another address with --listen (port 0 picks a free one)", o.Listen, reasonOf(err))

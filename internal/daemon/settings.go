@@ -17,10 +17,12 @@ func searchAttributes() map[string]enumspb.IndexedValueType {
 	}
 }
 
-func threadSettings(c *config.Config) step.ThreadSettings {
+// threadSettings are those of new workflows. Setting search attributes that the
+// namespace does not have would hold a workflow up.
+func threadSettings(c *config.Config, attributes bool) step.ThreadSettings {
 	return step.ThreadSettings{
 		ContinueEvents: c.Thread.ContinueAsNewEvents, ContinueBytes: c.Thread.ContinueAsNewBytes,
-		IdleTimeout: c.Thread.IdleTimeout, SearchAttributes: true,
+		IdleTimeout: c.Thread.IdleTimeout, SearchAttributes: attributes,
 	}
 }
 

@@ -1,7 +1,9 @@
 package devserver
 
 import (
+	"os"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	"go.temporal.io/server/common/dynamicconfig"
@@ -30,4 +32,28 @@ func TestDynamicConfigIsKnownToTheServer(t *testing.T) {
 func TestDynamicConfigCallsNobody(t *testing.T) {
 	t.Parallel()
 	require.Equal(t, false, dynamicConfig()[dynamicconfig.EnableServerVersionCheck.Key()])
+}
+
+// The Temporal server of docker-compose.yaml has the same settings, in a file.
+func TestDynamicConfigOfTheDeploymentIsTheSame(t *testing.T) {
+	t.Parallel()
+	b, err := os.ReadFile("../../deploy/temporal-dynamicconfig.yaml")
+	require.NoError(t, err)
+	loaded := dynamicconfig.LoadYamlFile(b)
+	require.NoError(t, loaded.Err())
+	require.Empty(t, loaded.Warnings)
+	require.Len(t, loaded.Map, len(dynamicConfig()))
+	for key, want := range dynamicConfig() {
+		values := loaded.Map[key]
+		require.Len(t, values, 1, key)
+		if d, ok := want.(time.Duration); ok {
+			text, ok := values[0].Value.(string)
+			require.True(t, ok, key)
+			got, err := time.ParseDuration(text)
+			require.NoError(t, err)
+			require.Equal(t, d, got, key)
+			continue
+		}
+		require.Equal(t, want, values[0].Value, key)
+	}
 }

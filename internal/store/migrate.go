@@ -28,6 +28,13 @@ const (
 	dialectPostgres dialect = "postgres"
 )
 
+// How often a process asks for the lock that another one holds while it
+// migrates, in seconds, and how many times.
+const (
+	lockPause    = 1
+	lockAttempts = 300
+)
+
 // migrate brings the schema up to date. The caller has checked that it is not
 // newer.
 func migrate(ctx context.Context, db *sql.DB, d dialect) error {
@@ -40,7 +47,7 @@ func migrate(ctx context.Context, db *sql.DB, d dialect) error {
 	if d == dialectPostgres {
 		kind = goose.DialectPostgres
 		// Processes that start together migrate one after the other.
-		locker, err := lock.NewPostgresSessionLocker()
+		locker, err := lock.NewPostgresSessionLocker(lock.WithLockTimeout(lockPause, lockAttempts))
 		if err != nil {
 			return fmt.Errorf("prepare the migration lock: %w", err)
 		}

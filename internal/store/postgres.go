@@ -37,7 +37,7 @@ type postgresBackend struct {
 func openPostgres(ctx context.Context, o Options, c *clock) (*postgresBackend, error) {
 	config, err := pgx.ParseConfig(o.URL)
 	if err != nil {
-		return nil, fmt.Errorf("read the database URL: %w", err) // pgx hides the password
+		return nil, fmt.Errorf("read the database URL: %w: %w", ErrInvalid, err) // pgx hides the password
 	}
 	name := fmt.Sprintf("%s on %s:%d", config.Database, config.Host, config.Port)
 	b := &postgresBackend{

@@ -44,8 +44,8 @@ func decode(text string, into any) error {
 }
 
 // CreateThread makes a thread. When the id is taken, ifExists says what to do:
-// with [IfExistsNothing] the thread is given as it is, if it is the same user's;
-// otherwise the error is an [ErrExists].
+// with [IfExistsNothing] the thread is given as it is, otherwise the error is an
+// [ErrExists]. A thread of another user is an [ErrNotFound] in any case.
 func (s *Store) CreateThread(ctx context.Context, n NewThread, ifExists string) (Thread, error) {
 	var made Thread
 	metadata, pinned, err := metadataObject(n.Metadata)
@@ -61,7 +61,10 @@ func (s *Store) CreateThread(ctx context.Context, n NewThread, ifExists string) 
 			if made, err = readThread(ctx, t, n.ID); err != nil {
 				return err
 			}
-			if !created && (ifExists != IfExistsNothing || made.User != n.User) {
+			if !created && made.User != n.User {
+				return fmt.Errorf("it is another user's: %w", ErrNotFound)
+			}
+			if !created && ifExists != IfExistsNothing {
 				return ErrExists
 			}
 			return nil

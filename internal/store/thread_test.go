@@ -28,8 +28,11 @@ func TestCreateThread(t *testing.T) {
 		again, err := f.CreateThread(f.ctx, NewThread{ID: "t1", User: "ann", Metadata: json.RawMessage(`{"other":1}`)}, IfExistsNothing)
 		require.NoError(f.t, err)
 		require.Equal(f.t, made, again)
-		_, err = f.CreateThread(f.ctx, NewThread{ID: "t1", User: "bob"}, IfExistsNothing)
-		require.ErrorIs(f.t, err, ErrExists, "another user's thread is not shown")
+		for _, exists := range []string{IfExistsNothing, IfExistsRaise} {
+			_, err = f.CreateThread(f.ctx, NewThread{ID: "t1", User: "bob"}, exists)
+			require.ErrorIs(f.t, err, ErrNotFound, "another user's thread is not shown")
+			require.NotErrorIs(f.t, err, ErrExists)
+		}
 
 		for _, bad := range []string{`[]`, `"x"`, `{`, `{} {}`, `{"a":"\u0000"}`, `{"\u0000":1}`, `{"a":1e999}`, strings.Repeat(`{"a":`, 100) + `1` + strings.Repeat(`}`, 100)} {
 			_, err := f.CreateThread(f.ctx, NewThread{ID: "t2", User: "ann", Metadata: json.RawMessage(bad)}, IfExistsRaise)

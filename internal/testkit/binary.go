@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"os/exec"
+	"path"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -57,7 +58,7 @@ func buildBinary(ctx context.Context, pkg, target string) (string, error) {
 		}
 	} else {
 		var err error
-		if target, err = cachedPath(ctx); err != nil {
+		if target, err = cachedPath(ctx, path.Base(pkg)); err != nil {
 			return "", err
 		}
 	}
@@ -80,8 +81,8 @@ func buildBinary(ctx context.Context, pkg, target string) (string, error) {
 	return target, nil
 }
 
-// cachedPath is where the binary of this checkout is kept between test runs.
-func cachedPath(ctx context.Context) (string, error) {
+// cachedPath is where a binary of this checkout is kept between test runs.
+func cachedPath(ctx context.Context, name string) (string, error) {
 	module, err := goCommand(ctx, "env", "GOMOD")
 	if err != nil {
 		return "", err
@@ -91,7 +92,7 @@ func cachedPath(ctx context.Context) (string, error) {
 		return "", fmt.Errorf("place of the binary (set %s to choose one): %w", binaryEnv, err)
 	}
 	sum := sha256.Sum256([]byte(module))
-	return filepath.Join(cache, "deerflow-testkit", hex.EncodeToString(sum[:8]), "deerflow"), nil
+	return filepath.Join(cache, "deerflow-testkit", hex.EncodeToString(sum[:8]), name), nil
 }
 
 func goCommand(ctx context.Context, args ...string) (string, error) {

@@ -48,9 +48,9 @@ func TestBuildBinaryRefusesWhatItCannotUse(t *testing.T) {
 func TestCachedPathIsOneForACheckout(t *testing.T) {
 	t.Setenv("HOME", t.TempDir())
 	t.Setenv("XDG_CACHE_HOME", "")
-	path, err := cachedPath(context.Background())
+	path, err := cachedPath(context.Background(), "deerflow")
 	require.NoError(t, err)
-	again, err := cachedPath(context.Background())
+	again, err := cachedPath(context.Background(), "deerflow")
 	require.NoError(t, err)
 	require.Equal(t, path, again)
 	require.Equal(t, "deerflow", filepath.Base(path))

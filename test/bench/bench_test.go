@@ -43,6 +43,7 @@ func TestBench(t *testing.T) {
 		{"relay", func() { relay(ctx, s, p, m) }},
 		{"stop", func() { stopLatency(ctx, s, p, m) }},
 		{"resume", func() { resume(ctx, s, m) }},
+		{"split", func() { resumeSplit(ctx, s, m) }},
 	} {
 		if only == "" || strings.Contains(only, part.name) {
 			part.run()

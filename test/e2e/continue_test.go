@@ -13,6 +13,11 @@ import (
 
 func TestContinueAsNewInTheMiddleOfARun(t *testing.T) {
 	t.Parallel()
+	inBothShapes(t, continueAsNewInTheMiddleOfARun)
+}
+
+func continueAsNewInTheMiddleOfARun(t *testing.T, start func(string) *system) {
+	t.Helper()
 	m := testkit.NewModel(t)
 	const turns = 8
 	m.Respond(func(r *testkit.Request) testkit.Reply {
@@ -23,7 +28,7 @@ func TestContinueAsNewInTheMiddleOfARun(t *testing.T) {
 			"description": "look", "path": "/mnt/user-data", "pattern": fmt.Sprintf("*.%d", r.Turn()),
 		}})
 	})
-	p := testkit.StartDev(t, testkit.DevOptions{Config: configFor(m, "thread:\n  continue_as_new_events: 20")})
+	p := start(configFor(m, "thread:\n  continue_as_new_events: 20"))
 	ctx := patient(t)
 	th, err := p.API().CreateThread(ctx, "", nil)
 	require.NoError(t, err)
@@ -43,7 +48,7 @@ func TestContinueAsNewInTheMiddleOfARun(t *testing.T) {
 	list := messages(t, p.API(), th.ThreadID)
 	require.Len(t, list, 2*turns+2+2*turns+2, "M08: nothing is lost and nothing doubled")
 
-	c, err := client.Dial(client.Options{HostPort: p.Temporal})
+	c, err := client.Dial(client.Options{HostPort: p.Temporal()})
 	require.NoError(t, err)
 	defer c.Close()
 	d, err := c.DescribeWorkflowExecution(ctx, thread.WorkflowID(th.ThreadID), "")

@@ -1,8 +1,10 @@
 package e2e
 
 import (
+	"hash/crc32"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -19,6 +21,11 @@ func restarted(p *testkit.Process) *testkit.Process {
 
 func TestKilledWhileTheModelStreams(t *testing.T) {
 	t.Parallel()
+	inBothShapes(t, killedWhileTheModelStreams)
+}
+
+func killedWhileTheModelStreams(t *testing.T, start func(string) *system) {
+	t.Helper()
 	m := testkit.NewModel(t)
 	gate := testkit.NewGate()
 	m.Enqueue(
@@ -26,7 +33,7 @@ func TestKilledWhileTheModelStreams(t *testing.T) {
 		testkit.Text("the second attempt is whole", testkit.WithChunks(4)),
 		testkit.Text("and the thread lives on"),
 	)
-	p := testkit.StartDev(t, testkit.DevOptions{Config: configFor(m)})
+	p := start(configFor(m))
 	ctx := patient(t)
 	thread, err := p.API().CreateThread(ctx, "", nil)
 	require.NoError(t, err)
@@ -43,7 +50,7 @@ func TestKilledWhileTheModelStreams(t *testing.T) {
 
 	p.Kill9()
 	gate.Release()
-	p = restarted(p)
+	p.Restart()
 	again, err := stream.Reconnect(ctx)
 	require.NoError(t, err)
 	defer again.Close()
@@ -62,21 +69,26 @@ func TestKilledWhileTheModelStreams(t *testing.T) {
 
 func TestKilledWhileACommandRuns(t *testing.T) {
 	t.Parallel()
+	inBothShapes(t, killedWhileACommandRuns)
+}
+
+func killedWhileACommandRuns(t *testing.T, start func(string) *system) {
+	t.Helper()
 	m := testkit.NewModel(t)
 	m.Respond(testkit.ByTurn(
 		testkit.ToolCalls(testkit.Call{ID: "c1", Name: "bash", Args: map[string]any{
-			"description": "append a line and stay", "command": "echo once >> effect.txt; sleep 300.7",
+			"description": "append a line and stay", "command": "echo once >> effect.txt; sleep " + seconds(t, "300.7"),
 		}}),
 		testkit.Text("I checked before repeating it."),
 	))
-	p := testkit.StartDev(t, testkit.DevOptions{Config: configFor(m)})
+	p := start(configFor(m))
 	ctx := patient(t)
 	thread, err := p.API().CreateThread(ctx, "", nil)
 	require.NoError(t, err)
 	stream, err := p.API().StreamRun(ctx, thread.ThreadID, say("do it"))
 	require.NoError(t, err)
 	defer stream.Close()
-	log := filepath.Join(p.DataDir, "users", "default", "threads", thread.ThreadID, "user-data", "workspace", "effect.txt")
+	log := filepath.Join(p.DataDir(), "users", "default", "threads", thread.ThreadID, "user-data", "workspace", "effect.txt")
 	require.Eventually(t, func() bool {
 		data, err := os.ReadFile(log)
 		return err == nil && len(data) > 0
@@ -85,7 +97,7 @@ func TestKilledWhileACommandRuns(t *testing.T) {
 	require.NoError(t, err)
 
 	p.Kill9()
-	p = restarted(p)
+	p.Restart()
 	again, err := stream.Reconnect(ctx)
 	require.NoError(t, err)
 	defer again.Close()
@@ -100,11 +112,16 @@ func TestKilledWhileACommandRuns(t *testing.T) {
 	data, err := os.ReadFile(log)
 	require.NoError(t, err)
 	require.Equal(t, "once\n", string(data), "M03: the command ran once")
-	require.Eventually(t, func() bool { return !commandRuns("sleep", "300.7") }, patience, 10*time.Millisecond, "the command does not live on")
+	require.Eventually(t, func() bool { return !commandRuns("sleep", seconds(t, "300.7")) }, patience, 10*time.Millisecond, "the command does not live on")
 }
 
 func TestKilledWhileAQuestionWaits(t *testing.T) {
 	t.Parallel()
+	inBothShapes(t, killedWhileAQuestionWaits)
+}
+
+func killedWhileAQuestionWaits(t *testing.T, start func(string) *system) {
+	t.Helper()
 	m := testkit.NewModel(t)
 	m.Respond(onceAnswered(
 		testkit.ToolCalls(testkit.Call{ID: "q1", Name: "ask_clarification", Args: map[string]any{
@@ -112,7 +129,7 @@ func TestKilledWhileAQuestionWaits(t *testing.T) {
 		}}),
 		testkit.Text("A report for engineers."),
 	))
-	p := testkit.StartDev(t, testkit.DevOptions{Config: configFor(m)})
+	p := start(configFor(m))
 	ctx := patient(t)
 	thread, err := p.API().CreateThread(ctx, "", nil)
 	require.NoError(t, err)
@@ -127,7 +144,7 @@ func TestKilledWhileAQuestionWaits(t *testing.T) {
 	require.Equal(t, "interrupted", state.Status)
 
 	p.Kill9()
-	p = restarted(p)
+	p.Restart()
 	state, err = p.API().Thread(ctx, thread.ThreadID)
 	require.NoError(t, err)
 	require.Equal(t, "interrupted", state.Status, "the question goes on waiting")
@@ -149,6 +166,12 @@ func TestKilledWhileAQuestionWaits(t *testing.T) {
 	require.Len(t, list, 5, "question, call, card, answer, report: %v", shape(list))
 	require.Equal(t, "A report for engineers.", list[4].Text())
 	require.Len(t, m.Requests(), 2)
+}
+
+// seconds is a time that the commands of no other test sleep.
+func seconds(t *testing.T, base string) string {
+	t.Helper()
+	return base + strconv.FormatUint(uint64(crc32.ChecksumIEEE([]byte(t.Name()))), 10)
 }
 
 // commandRuns looks for a live process with these arguments; zombies do not

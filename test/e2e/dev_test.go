@@ -17,12 +17,17 @@ import (
 
 const tick = 5 * time.Millisecond
 
-func TestDevStopsInTime(t *testing.T) {
+func TestStopsInTime(t *testing.T) {
 	t.Parallel()
+	inBothShapes(t, stopsInTime)
+}
+
+func stopsInTime(t *testing.T, start func(string) *system) {
+	t.Helper()
 	m := testkit.NewModel(t)
 	gate := testkit.NewGate()
 	m.Enqueue(testkit.Text("never whole", testkit.WithChunks(3), testkit.At(2, testkit.Hold(gate))), testkit.Text("whole"))
-	p := testkit.StartDev(t, testkit.DevOptions{Config: configFor(m)})
+	p := start(configFor(m))
 	ctx := patient(t)
 	thread, err := p.API().CreateThread(ctx, "", nil)
 	require.NoError(t, err)
@@ -34,7 +39,7 @@ func TestDevStopsInTime(t *testing.T) {
 	require.Equal(t, 0, code, p.Output())
 	require.Less(t, took, 10*time.Second, "E19: SIGTERM drains and stops")
 	gate.Release()
-	p = restarted(p)
+	p.Restart()
 	again, err := stream.Reconnect(ctx)
 	require.NoError(t, err)
 	defer again.Close()
@@ -53,6 +58,8 @@ func TestDevRefusesWhatItCannotStart(t *testing.T) {
 	require.NoError(t, err)
 	bad := filepath.Join(t.TempDir(), "config.yaml")
 	require.NoError(t, os.WriteFile(bad, []byte("sandbox:\n  use: local\n\n  allow_host_bsh: true\n"), 0o600))
+	open := filepath.Join(t.TempDir(), "open.yaml")
+	require.NoError(t, os.WriteFile(open, []byte("auth:\n  enabled: false\n"), 0o600))
 	p := testkit.StartDev(t, testkit.DevOptions{})
 
 	for _, tc := range []struct {
@@ -65,7 +72,7 @@ func TestDevRefusesWhatItCannotStart(t *testing.T) {
 		{"API port taken", []string{"--listen", port}, "", "cannot listen on " + port},
 		{"Temporal port taken", []string{"--temporal-port", number}, "", number},
 		{"UI port taken", []string{"--temporal-ui-port", number}, "", number},
-		{"not loopback", []string{"--listen", "0.0.0.0:0"}, "", "loopback"},
+		{"not loopback", []string{"--listen", "0.0.0.0:0", "--config", open}, "", "loopback"},
 		{"unreadable config", []string{"--config", bad}, "", "config.yaml:4"},
 		{"no config there", []string{"--config", bad + ".none"}, "", "config.yaml.none"},
 	} {

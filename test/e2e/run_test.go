@@ -68,16 +68,21 @@ func TestFirstRunWithNoKey(t *testing.T) {
 
 func TestRunWaitsForAPersonAndCanBeAnsweredLater(t *testing.T) {
 	t.Parallel()
+	inBothShapes(t, runWaitsForAPersonAndCanBeAnsweredLater)
+}
+
+func runWaitsForAPersonAndCanBeAnsweredLater(t *testing.T, start func(string) *system) {
+	t.Helper()
 	root, files := projectFiles(t)
-	p := testkit.StartDev(t, testkit.DevOptions{})
-	args := append([]string{"run", "--server", p.URL, "-o", "json", firstQuestion}, files...)
+	p := start("")
+	args := append([]string{"run", "--server", p.URL(), "-o", "json", firstQuestion}, files...)
 	stdout, stderr, code := testkit.RunCLI(t, args, testkit.CLIOptions{Dir: root})
 	require.Equal(t, 4, code, "standard input is at its end: %s", stderr)
 	var waiting struct {
 		ThreadID string `json:"thread_id"`
 	}
 	require.NoError(t, json.Unmarshal([]byte(stdout), &waiting), stdout)
-	stdout, stderr, code = testkit.RunCLI(t, []string{"run", "--server", p.URL, "--thread", waiting.ThreadID, "--attach"},
+	stdout, stderr, code = testkit.RunCLI(t, []string{"run", "--server", p.URL(), "--thread", waiting.ThreadID, "--attach"},
 		testkit.CLIOptions{Dir: root, Stdin: strings.NewReader("2\n")})
 	require.Equal(t, 0, code, stderr)
 	require.Contains(t, stdout, "durability")
@@ -85,6 +90,11 @@ func TestRunWaitsForAPersonAndCanBeAnsweredLater(t *testing.T) {
 
 func TestRunWithAnOpenAICompatibleModel(t *testing.T) {
 	t.Parallel()
+	inBothShapes(t, runWithAnOpenAICompatibleModel)
+}
+
+func runWithAnOpenAICompatibleModel(t *testing.T, start func(string) *system) {
+	t.Helper()
 	m := testkit.NewModel(t)
 	m.Respond(onceAnswered(
 		testkit.ToolCalls(testkit.Call{ID: "q", Name: "ask_clarification", Args: map[string]any{
@@ -97,9 +107,9 @@ func TestRunWithAnOpenAICompatibleModel(t *testing.T) {
 		testkit.ToolCalls(testkit.Call{ID: "p", Name: "present_files", Args: map[string]any{"filepaths": []string{"/mnt/user-data/outputs/report.md"}}}),
 		testkit.Text("Here is the report.", testkit.WithUsage(100, 10)),
 	))
-	p := testkit.StartDev(t, testkit.DevOptions{Config: configFor(m)})
+	p := start(configFor(m))
 	root, _ := projectFiles(t)
-	stdout, stderr, code := testkit.RunCLI(t, []string{"run", "--server", p.URL, "-o", "json", "What?", "README.md"},
+	stdout, stderr, code := testkit.RunCLI(t, []string{"run", "--server", p.URL(), "-o", "json", "What?", "README.md"},
 		testkit.CLIOptions{Dir: root, Stdin: strings.NewReader("short\n"), Timeout: 30 * time.Second})
 	require.Equal(t, 0, code, stderr)
 	require.Contains(t, stdout, "Here is the report.")

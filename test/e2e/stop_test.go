@@ -11,13 +11,18 @@ import (
 
 func TestStopClosesTheModelRequestAndKeepsTheText(t *testing.T) {
 	t.Parallel()
+	inBothShapes(t, stopClosesTheModelRequestAndKeepsTheText)
+}
+
+func stopClosesTheModelRequestAndKeepsTheText(t *testing.T, start func(string) *system) {
+	t.Helper()
 	m := testkit.NewModel(t)
 	gate := testkit.NewGate()
 	m.Enqueue(
 		testkit.Text("this much was on the screen and then", testkit.WithChunks(6), testkit.At(4, testkit.Hold(gate))),
 		testkit.Text("I go on."),
 	)
-	p := testkit.StartDev(t, testkit.DevOptions{Config: configFor(m)})
+	p := start(configFor(m))
 	ctx := patient(t)
 	api := p.API()
 	thread, err := api.CreateThread(ctx, "", nil)
@@ -58,24 +63,30 @@ func TestStopClosesTheModelRequestAndKeepsTheText(t *testing.T) {
 
 func TestStopWhileACommandRunsEndsItsProcessGroup(t *testing.T) {
 	t.Parallel()
+	inBothShapes(t, stopWhileACommandRunsEndsItsProcessGroup)
+}
+
+func stopWhileACommandRunsEndsItsProcessGroup(t *testing.T, start func(string) *system) {
+	t.Helper()
+	first, second := seconds(t, "301.3"), seconds(t, "301.4")
 	m := testkit.NewModel(t)
 	m.Enqueue(
 		testkit.ToolCalls(
-			testkit.Call{ID: "c1", Name: "bash", Args: map[string]any{"description": "wait", "command": "sleep 301.3 & sleep 301.4"}},
+			testkit.Call{ID: "c1", Name: "bash", Args: map[string]any{"description": "wait", "command": "sleep " + first + " & sleep " + second}},
 			testkit.Call{ID: "c2", Name: "ls", Args: map[string]any{"description": "look", "path": "/mnt/user-data"}},
 		),
 		testkit.Text("We can go on."),
 	)
-	p := testkit.StartDev(t, testkit.DevOptions{Config: configFor(m)})
+	p := start(configFor(m))
 	ctx := patient(t)
 	api := p.API()
 	thread, err := api.CreateThread(ctx, "", nil)
 	require.NoError(t, err)
 	run, err := api.CreateRun(ctx, thread.ThreadID, say("start it"))
 	require.NoError(t, err)
-	require.Eventually(t, func() bool { return commandRuns("sleep", "301.3") && commandRuns("sleep", "301.4") }, patience, tick)
+	require.Eventually(t, func() bool { return commandRuns("sleep", first) && commandRuns("sleep", second) }, patience, tick)
 	require.NoError(t, api.CancelRun(ctx, thread.ThreadID, run.RunID, testkit.CancelOptions{Wait: true}))
-	require.Eventually(t, func() bool { return !commandRuns("sleep", "301.3") && !commandRuns("sleep", "301.4") }, patience, tick,
+	require.Eventually(t, func() bool { return !commandRuns("sleep", first) && !commandRuns("sleep", second) }, patience, tick,
 		"B01: both processes of the group are gone")
 	_, err = api.WaitRun(ctx, thread.ThreadID, say("go on"))
 	require.NoError(t, err, "B01: the next request is valid")

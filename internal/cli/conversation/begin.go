@@ -26,8 +26,14 @@ func (c *conversation) begin(ctx context.Context) (*client.Stream, error) {
 	isNew := c.o.Thread == ""
 	if c.threadID = c.o.Thread; isNew {
 		c.threadID = uuid.NewString()
-	} else if err := c.knownThread(ctx); err != nil {
-		return nil, err
+	} else {
+		t, err := c.knownThread(ctx)
+		if err != nil {
+			return nil, err
+		}
+		if c.o.Reply {
+			return c.reply(ctx, t.Questions())
+		}
 	}
 	message := thread.Human("", c.question)
 	files, err := c.upload(ctx)
@@ -47,15 +53,48 @@ func (c *conversation) begin(ctx context.Context) (*client.Stream, error) {
 }
 
 // knownThread looks for the thread to go on in, before files are sent there.
-func (c *conversation) knownThread(ctx context.Context) error {
+func (c *conversation) knownThread(ctx context.Context) (client.Thread, error) {
 	t, err := c.client.GetThread(ctx, c.threadID)
 	if err != nil {
-		return fmt.Errorf("thread %s: %w", c.threadID, err)
+		return t, fmt.Errorf("thread %s: %w", c.threadID, err)
 	}
-	if len(t.Questions()) > 0 {
+	if len(t.Questions()) > 0 && !c.o.Reply {
 		c.progress.Info("The thread waits for an answer: what you say now is taken as one.")
 	}
-	return nil
+	return t, nil
+}
+
+// reply starts the run that says the question's text in a thread which may wait for it.
+func (c *conversation) reply(ctx context.Context, open []thread.Interrupt) (*client.Stream, error) {
+	request, err := Reply(open, c.question)
+	if err != nil {
+		return nil, err
+	}
+	c.progress.Status("starting the run")
+	stream, err := c.start(ctx, request)
+	if err != nil {
+		return nil, err
+	}
+	c.introduce(ctx)
+	return stream, nil
+}
+
+// Reply is the request that says text in a thread: the answer to its open question, whose option may be named by its
+// number, or a message. With several questions open the text is a message, which answers all of them. An answer that the
+// question does not allow is a [*cli.ExitError] with the code for wrong usage.
+func Reply(open []thread.Interrupt, text string) (client.RunRequest, error) {
+	if len(open) != 1 {
+		return client.RunRequest{Messages: []thread.Message{thread.Human("", text)}}, nil
+	}
+	value := text
+	if card := open[0].Value; card.InputMode != thread.InputForm {
+		answer, err := cli.AnswerCard(card, text)
+		if err != nil {
+			return client.RunRequest{}, cli.Exitf(cli.ExitUsage, "the answer to %q: %w", card.Question, err)
+		}
+		value = answer.Value
+	}
+	return client.RunRequest{Resume: map[string]string{open[0].ID: value}}, nil
 }
 
 // attach makes the newest run of the thread the one that is spoken of. The events of a run that has ended are only
@@ -85,7 +124,7 @@ func (c *conversation) introduce(ctx context.Context) {
 		return
 	}
 	c.progress.Info("Thread %s · run %s", c.threadID, c.run.ID)
-	if link := c.temporalLink(ctx); link != "" {
+	if link := c.server.WorkflowLink(ctx, c.threadID); link != "" {
 		c.progress.Info("Temporal: %s", link)
 	}
 	c.progress.Status("waiting for the run")

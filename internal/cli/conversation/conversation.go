@@ -85,9 +85,9 @@ func (c *conversation) connect(ctx context.Context) error {
 		return err
 	}
 	if !c.server.own && c.o.Config != "" {
-		c.progress.Info("The server at %s is running already: its own configuration holds, not %s.", c.server.url, c.o.Config)
+		c.progress.Info("The server at %s is running already: its own configuration holds, not %s.", c.server.URL, c.o.Config)
 	}
-	c.client, err = client.New(client.Options{Server: c.server.url, APIKey: c.o.APIKey, OnReconnect: c.reconnecting})
+	c.client, err = client.New(client.Options{Server: c.server.URL, APIKey: c.o.APIKey, OnReconnect: c.reconnecting})
 	if err != nil {
 		return &cli.ExitError{Code: cli.ExitUsage, Err: err}
 	}

@@ -18,7 +18,7 @@ func (c *conversation) early(ctx context.Context, err error) error {
 	if code, cause := left(ctx); cause != nil {
 		return cli.Exitf(code, "%w: nothing was started", cause)
 	}
-	return classify(err)
+	return Classify(err)
 }
 
 // end closes a conversation: it prints what there is and turns the outcome into an exit code.
@@ -42,7 +42,7 @@ func (c *conversation) end(ctx context.Context, err error) error {
 	if c.run.ID != "" && !c.run.Status.Terminal() {
 		c.progress.Note("The run is not affected. %s", c.howToComeBack())
 	}
-	return classify(err)
+	return Classify(err)
 }
 
 // finish prints the result of a run that has ended.
@@ -150,8 +150,11 @@ func (c *conversation) leaveUnsure(cause error, code cli.ExitCode) error {
 	return &cli.ExitError{Code: code}
 }
 
-// classify gives an error of the API its exit code.
-func classify(err error) error {
+// Classify gives an error of the HTTP API its exit code; one that has a code keeps it.
+func Classify(err error) error {
+	if err == nil {
+		return nil
+	}
 	var exit *cli.ExitError
 	if errors.As(err, &exit) {
 		return err

@@ -19,9 +19,10 @@ type Options struct {
 	Files    []string // on this machine, to be uploaded
 	Thread   string   // the thread to go on in; empty: a new one
 	Attach   bool     // follow the newest run of Thread, without a question
+	Reply    bool     // Question answers what Thread waits for, if it waits
 	Model    string   // name in the server's configuration; empty: its default
 
-	Server  string // base URL of the only server that will do; empty: see [Locate]
+	Server  string // base URL of the only server that will do; empty: see [locate.Find]
 	APIKey  string
 	DataDir string // where a server of this machine announces itself, and keeps its files
 	Config  string // of a server that is started here
@@ -68,6 +69,8 @@ func (o *Options) check() error {
 		return usage("--attach follows a run that was started before: it takes no question and no files")
 	case !o.Attach && o.Question == "":
 		return usage("a question is needed, or - to read it from standard input")
+	case o.Reply && o.Thread == "":
+		return usage("a reply needs the thread that it is meant for")
 	case o.Timeout < 0:
 		return cli.Exitf(cli.ExitUsage, "--timeout is %s: it must not be negative", o.Timeout)
 	}

@@ -133,7 +133,7 @@ func (c *conversation) text(r *Result) string {
 
 // place is where a person finds a file: on this machine, or at the server.
 func (c *conversation) place(f *File) string {
-	if rest, ok := strings.CutPrefix(f.Path, "/mnt/user-data/"); ok && c.server.local && filepath.IsLocal(rest) {
+	if rest, ok := strings.CutPrefix(f.Path, "/mnt/user-data/"); ok && c.server.Local && filepath.IsLocal(rest) {
 		path := filepath.Join(c.o.DataDir, "users", "default", "threads", c.threadID, "user-data", filepath.FromSlash(rest))
 		if _, err := os.Stat(path); err == nil {
 			return path
@@ -143,7 +143,7 @@ func (c *conversation) place(f *File) string {
 	for i := range parts {
 		parts[i] = url.PathEscape(parts[i])
 	}
-	return c.server.url + "/api/threads/" + c.threadID + "/artifacts/" + strings.Join(parts, "/")
+	return c.server.URL + "/api/threads/" + c.threadID + "/artifacts/" + strings.Join(parts, "/")
 }
 
 // size writes a number of bytes as people read it.

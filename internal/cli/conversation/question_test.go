@@ -131,3 +131,49 @@ func TestQuestionThatWasAnsweredElsewhere(t *testing.T) {
 	require.Contains(t, c.errOut.String(), "The question was answered elsewhere meanwhile.")
 	require.Equal(t, "From the page.\n", c.out.String())
 }
+
+func TestReplySaysWhatIsMeant(t *testing.T) {
+	t.Parallel()
+	open := []thread.Interrupt{question("q1", "Which one?", "red", "blue")}
+	for text, want := range map[string]string{"2": "blue", "Red": "red", "neither": "neither"} {
+		r, err := Reply(open, text)
+		require.NoError(t, err)
+		require.Equal(t, map[string]string{"q1": want}, r.Resume)
+		require.Empty(t, r.Messages)
+	}
+	strict := question("q1", "Which one?", "red", "blue")
+	strict.Value.InputMode = "single_choice"
+	_, err := Reply([]thread.Interrupt{strict}, "green")
+	require.Equal(t, cli.ExitUsage, cli.CodeOf(err, -1))
+	require.ErrorContains(t, err, `the answer to "Which one?"`)
+
+	form := thread.Interrupt{ID: "f", Value: thread.Card{Question: "Details?", InputMode: thread.InputForm, Fields: []thread.Field{{Label: "Count"}}}}
+	r, err := Reply([]thread.Interrupt{form}, "Count: 3")
+	require.NoError(t, err)
+	require.Equal(t, map[string]string{"f": "Count: 3"}, r.Resume)
+	for _, several := range [][]thread.Interrupt{nil, {open[0], form}} {
+		r, err := Reply(several, "2")
+		require.NoError(t, err)
+		require.Nil(t, r.Resume)
+		require.Equal(t, "2", r.Messages[0].Content.String())
+	}
+}
+
+func TestAReplyIsFollowedToItsEnd(t *testing.T) {
+	t.Parallel()
+	s := fakeserver.New(t)
+	s.Known = []string{"t1"}
+	s.Script = []fakeserver.Run{askingRun(question("q1", "Which one?", "red", "blue")), answeringRun("Blue then.")}
+	c := newCall(t, s)
+	c.Thread = "t1"
+	c.ends(cli.ExitWaiting)
+	c = newCall(t, s)
+	c.Thread, c.Reply, c.Question = "t1", true, "2"
+	c.ends(cli.ExitDone)
+	require.Equal(t, map[string]string{"q1": "blue"}, resumeOf(t, s.Bodies()[1]))
+	require.Equal(t, "Blue then.\n", c.out.String())
+	require.NotContains(t, c.errOut.String(), "is taken as one")
+	c = newCall(t, s)
+	c.Reply, c.Question = true, "2"
+	c.ends(cli.ExitUsage)
+}

@@ -46,7 +46,24 @@ func (s *Server) find(runID string) *live {
 	return nil
 }
 
+// start begins a run and streams it, begin only begins one.
 func (s *Server) start(w http.ResponseWriter, r *http.Request) {
+	if run := s.take(w, r); run != nil {
+		s.stream(w, r, run)
+	}
+}
+
+func (s *Server) begin(w http.ResponseWriter, r *http.Request) {
+	if run := s.take(w, r); run != nil {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		run.over = run.Hold == nil
+		answer(w, s.shape(run))
+	}
+}
+
+// take is the run that a request starts; nil when it was refused.
+func (s *Server) take(w http.ResponseWriter, r *http.Request) *live {
 	body, _ := io.ReadAll(r.Body)
 	var asked struct {
 		Create  string          `json:"if_not_exists"`
@@ -76,8 +93,9 @@ func (s *Server) start(w http.ResponseWriter, r *http.Request) {
 	case run == nil:
 		fail(w, http.StatusConflict, "Thread "+threadID+" is not waiting for an answer")
 	default:
-		s.stream(w, r, run)
+		return run
 	}
+	return nil
 }
 
 func (s *Server) isKnown(threadID string) bool {

@@ -41,6 +41,7 @@ type Server struct {
 	TemporalUI string
 	Sick       string   // what /health complains of
 	Known      []string // threads that exist from the beginning
+	Titles     map[string]string
 
 	mu      sync.Mutex
 	http    *httptest.Server
@@ -48,6 +49,7 @@ type Server struct {
 	bodies  []json.RawMessage
 	uploads []Upload
 	cancels []string
+	deleted []string
 	away    bool
 }
 
@@ -72,6 +74,9 @@ func New(t *testing.T) *Server {
 	mux.HandleFunc("GET /api/threads/{thread}/runs/{run}", s.getRun)
 	mux.HandleFunc("GET /api/threads/{thread}/runs", s.listRuns)
 	mux.HandleFunc("POST /api/threads/{thread}/runs/{run}/cancel", s.cancel)
+	mux.HandleFunc("POST /api/threads/{thread}/runs", s.begin)
+	mux.HandleFunc("POST /api/threads/search", s.search)
+	mux.HandleFunc("DELETE /api/threads/{thread}", s.deleteThread)
 	mux.HandleFunc("GET /api/threads/{thread}", s.getThread)
 	mux.HandleFunc("GET /api/threads/{thread}/state", s.state)
 	mux.HandleFunc("POST /api/threads/{thread}/uploads", s.upload)
@@ -138,6 +143,13 @@ func (s *Server) Cancels() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return append([]string{}, s.cancels...)
+}
+
+// Deleted are the ids of the threads that were deleted.
+func (s *Server) Deleted() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return append([]string{}, s.deleted...)
 }
 
 // Begin starts the next run of the script in a thread, as another client would.

@@ -1,9 +1,12 @@
 package fakeserver
 
 import (
+	"encoding/json"
 	"io"
 	"net/http"
 	"path"
+	"slices"
+	"strconv"
 	"strings"
 
 	"deerflow/internal/thread"
@@ -41,19 +44,91 @@ func values(run Run) map[string]any {
 	return map[string]any{"messages": run.Messages, "artifacts": run.Artifacts}
 }
 
+// ids are the threads that there are, oldest first.
+func (s *Server) ids() []string {
+	ids := slices.Clone(s.Known)
+	for _, run := range s.started {
+		if !slices.Contains(ids, run.thread) {
+			ids = append(ids, run.thread)
+		}
+	}
+	return slices.DeleteFunc(ids, func(id string) bool { return slices.Contains(s.deleted, id) })
+}
+
+// summary is a thread in a list, whose values have the title only.
+func (s *Server) summary(id string) map[string]any {
+	run, _ := s.view(id)
+	shape := map[string]any{"thread_id": id, "status": "idle", "values": map[string]any{}}
+	if title := s.Titles[id]; title != "" {
+		shape["values"] = map[string]any{"title": title}
+	}
+	switch newest := s.newest(id); {
+	case newest != nil && !newest.over:
+		shape["status"] = "busy"
+	case len(run.Questions) > 0:
+		shape["status"], shape["interrupts"] = "interrupted", map[string]any{"task": run.Questions}
+	case run.Status == thread.RunError:
+		shape["status"], shape["error"] = "error", run.Error
+	}
+	return shape
+}
+
+func (s *Server) search(w http.ResponseWriter, r *http.Request) {
+	var asked struct {
+		Status        string
+		Limit, Offset int
+	}
+	if err := json.NewDecoder(r.Body).Decode(&asked); err != nil {
+		fail(w, http.StatusBadRequest, err.Error())
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	list := []any{}
+	for _, id := range s.ids() {
+		if shape := s.summary(id); asked.Status == "" || asked.Status == shape["status"] {
+			list = append(list, shape)
+		}
+	}
+	w.Header().Set("X-Pagination-Total", strconv.Itoa(len(list)))
+	list = list[min(asked.Offset, len(list)):]
+	if asked.Limit > 0 {
+		list = list[:min(asked.Limit, len(list))]
+	}
+	answer(w, list)
+}
+
+func (s *Server) deleteThread(w http.ResponseWriter, r *http.Request) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	id := r.PathValue("thread")
+	newest := s.newest(id)
+	switch {
+	case !slices.Contains(s.ids(), id):
+		fail(w, http.StatusNotFound, "Thread "+id+" not found")
+	case newest != nil && !newest.over:
+		failWith(w, http.StatusConflict, map[string]any{"detail": "Thread has a run in flight", "run_id": newest.id})
+	default:
+		s.deleted = append(s.deleted, id)
+		answer(w, map[string]any{"success": true})
+	}
+}
+
 func (s *Server) getThread(w http.ResponseWriter, r *http.Request) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	id := r.PathValue("thread")
 	run, known := s.view(id)
-	if !known {
+	if !known || slices.Contains(s.deleted, id) {
 		fail(w, http.StatusNotFound, "Thread "+id+" not found")
 		return
 	}
-	shape := map[string]any{"thread_id": id, "status": "idle", "values": values(run)}
-	if len(run.Questions) > 0 {
-		shape["interrupts"] = map[string]any{"task": run.Questions}
+	shape := s.summary(id)
+	all := values(run)
+	if title := s.Titles[id]; title != "" {
+		all["title"] = title
 	}
+	shape["values"] = all
 	answer(w, shape)
 }
 
