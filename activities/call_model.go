@@ -60,8 +60,21 @@ func (a *Activities) request(ctx context.Context, in step.CallModelInput, plan *
 	return model.Request{
 		System: plan.Prompt, Messages: agent.ApplyEdits(messages, in.Edits), Tools: plan.Tools,
 		NoTools: in.NoTools, Thinking: plan.Thinking, Effort: plan.Effort,
-		Scope: in.MessageID,
+		Scope: in.MessageID, KnownCallIDs: a.askedBefore(ctx, in.Thread),
 	}, nil
+}
+
+// askedBefore knows the calls that have asked a question in the thread, also
+// those that a rollback took out of view: the id of a question is made of the
+// id of its call, and must not be that of an older one.
+func (a *Activities) askedBefore(ctx context.Context, threadID string) func(string) bool {
+	return func(callID string) bool {
+		known, err := a.o.Store.HasMessage(ctx, threadID, thread.ClarificationID(callID))
+		if err != nil {
+			a.o.Logger.Warn("The questions of a thread could not be looked through", "thread", threadID, "error", err)
+		}
+		return known
+	}
 }
 
 // chat makes the call. It returns with the pieces that are not written yet.

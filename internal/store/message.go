@@ -156,5 +156,16 @@ func (s *Store) GetMessage(ctx context.Context, threadID, id string) (Row, error
 	return *row, nil
 }
 
+// HasMessage reports whether a message of this id was ever stored: in view, out
+// of it by a rollback, or waiting with its run.
+func (s *Store) HasMessage(ctx context.Context, threadID, id string) (bool, error) {
+	next := 0
+	err := s.read(ctx, func(q querier) (err error) {
+		next, err = nextRev(ctx, q, threadID, id)
+		return err
+	})
+	return next > 0, wrap(err, "look for message %q of thread %q", id, threadID)
+}
+
 // isNoRow tells an empty answer from a failure.
 func isNoRow(err error) bool { return errors.Is(err, sql.ErrNoRows) }
