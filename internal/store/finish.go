@@ -86,6 +86,10 @@ func (s *Store) Finish(ctx context.Context, o Owner, n NewRow, events ...NewEven
 				return err
 			}
 			row = Row{Pos: n.Pos, ID: o.MessageID, RunID: o.Ref.Run, Step: o.Ref.Step, Message: n.Message, Digest: n.Digest}
+			// A client may have chosen the same id for a message that waits still.
+			if row.Rev, err = nextRev(ctx, t, o.Ref.Thread, o.MessageID); err != nil {
+				return err
+			}
 			if err := t.insertRow(ctx, &row, string(body), o.origin()); err != nil {
 				return err
 			}

@@ -130,13 +130,20 @@ func (t *tx) placeMessages(ctx context.Context, in *StartRun) ([]Row, error) {
 
 // placeRow moves a pending message into the transcript.
 func (t *tx) placeRow(ctx context.Context, row *Row, body string, from origin) error {
+	waited := row.Rev
+	switch next, err := nextRev(ctx, t, t.thread, row.ID); {
+	case err != nil:
+		return err
+	case next > waited+1:
+		row.Rev = next // the id was written while the message waited: it moves here
+	}
 	seq, err := t.emitValue(ctx, from, EventMessage, MessageRef{ID: row.ID, Rev: row.Rev, Role: row.Message.Role})
 	if err != nil {
 		return err
 	}
 	row.Seq = seq
-	_, err = t.exec(ctx, `UPDATE messages SET pos = ?, seq = ?, step = ?, body = ? WHERE thread_id = ? AND id = ? AND rev = ?`,
-		row.Pos, row.Seq, row.Step, body, t.thread, row.ID, row.Rev)
+	_, err = t.exec(ctx, `UPDATE messages SET rev = ?, pos = ?, seq = ?, step = ?, body = ? WHERE thread_id = ? AND id = ? AND rev = ?`,
+		row.Rev, row.Pos, row.Seq, row.Step, body, t.thread, row.ID, waited)
 	return err
 }
 
