@@ -163,7 +163,8 @@ func (c *conversation) cancellable(r step.CancelRun) bool {
 	if l := c.st.Loop; l != nil && (r.RunID == "" || r.RunID == l.RunID) {
 		return true
 	}
-	return slices.ContainsFunc(c.st.Queue, func(q queuedRun) bool { return q.RunID == r.RunID })
+	is := func(q queuedRun) bool { return q.RunID == r.RunID }
+	return slices.ContainsFunc(c.st.Queue, is) || r.RunID != "" && slices.ContainsFunc(c.dropped, is)
 }
 
 func (c *conversation) cancelRun(ctx workflow.Context, r step.CancelRun) (step.CancelResult, error) {
@@ -177,6 +178,11 @@ func (c *conversation) cancelRun(ctx workflow.Context, r step.CancelRun) (step.C
 	if i := slices.IndexFunc(c.st.Queue, func(q queuedRun) bool { return q.RunID == r.RunID }); r.RunID != "" && i >= 0 {
 		c.dropped = append(c.dropped, c.st.Queue[i])
 		c.st.Queue = slices.Delete(c.st.Queue, i, i+1)
+		out.Waiting = true
+		return out, nil
+	}
+	if r.RunID != "" && slices.ContainsFunc(c.dropped, func(q queuedRun) bool { return q.RunID == r.RunID }) {
+		out.Waiting = true // a second stop of a run that waited
 		return out, nil
 	}
 	out.RunID = c.st.Loop.RunID

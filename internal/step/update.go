@@ -64,6 +64,9 @@ type CancelRun struct {
 type CancelResult struct {
 	RunID  string           `json:"run_id"`
 	Status thread.RunStatus `json:"status"`
+	// Waiting: the run had not started. It never will, and its row may be ended
+	// at once, before the thread comes to it.
+	Waiting bool `json:"waiting,omitempty"`
 }
 
 // Answer answers a question from the Temporal Web UI or its CLI; the text

@@ -137,6 +137,27 @@ func nextRev(ctx context.Context, q querier, threadID, id string) (int, error) {
 	return rev + 1, err
 }
 
+// EndWaiting ends a run that was cancelled before it started. One that has ended
+// already is left as it is; one that has started is an [ErrNotPending].
+func (s *Store) EndWaiting(ctx context.Context, threadID string, end thread.End) error {
+	err := s.write(ctx, threadID, func(ctx context.Context, t *tx) error {
+		if err := t.lock(ctx, threadID); err != nil {
+			return err
+		}
+		run, err := readRun(ctx, t, threadID, end.RunID)
+		switch {
+		case err != nil:
+			return err
+		case run.Status.Terminal():
+			return nil
+		case run.Status != thread.RunPending:
+			return fmt.Errorf("it is %s: %w", run.Status, ErrNotPending)
+		}
+		return t.endRun(ctx, threadID, 0, &end)
+	})
+	return wrap(err, "end run %q of thread %q", end.RunID, threadID)
+}
+
 // WithdrawRun removes a run that was refused, with its messages. A run that is
 // not there is no error; one that was taken up is an [ErrNotPending], and stays.
 func (s *Store) WithdrawRun(ctx context.Context, threadID, runID string) error {
