@@ -16,6 +16,7 @@ const (
 	NameLLMErrorHandling = "LLMErrorHandling"
 	NameToolError        = "ToolErrorHandling"
 	NameLoopDetection    = "LoopDetection"
+	NameTerminalResponse = "TerminalResponse"
 	NameClarification    = "Clarification"
 )
 
@@ -39,6 +40,7 @@ func Lead(ctx workflow.Context, plan *agent.Summary) (*Chain, error) {
 		&LLMErrorHandling{},
 		&ToolErrorHandling{},
 		NewLoopDetection(ctx, plan.Loop),
+		&TerminalResponse{},
 		&Clarification{},
 	)
 }
