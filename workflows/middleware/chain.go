@@ -16,6 +16,7 @@ const (
 	NameLLMErrorHandling = "LLMErrorHandling"
 	NameToolError        = "ToolErrorHandling"
 	NameLoopDetection    = "LoopDetection"
+	NameModelLength      = "ModelLength"
 	NameTerminalResponse = "TerminalResponse"
 	NameClarification    = "Clarification"
 )
@@ -41,6 +42,7 @@ func Lead(ctx workflow.Context, plan *agent.Summary) (*Chain, error) {
 		&ToolErrorHandling{},
 		NewLoopDetection(ctx, plan.Loop),
 		&TerminalResponse{},
+		&ModelLength{},
 		&Clarification{},
 	)
 }
