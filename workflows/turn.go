@@ -71,9 +71,9 @@ func (c *conversation) turn(ctx workflow.Context, final bool) (outcome, bool) {
 }
 
 // concludeAtLimit drops the calls of a model that asks for tools although none
-// was offered.
+// was offered, and says what happened when it gave no text.
 func (c *conversation) concludeAtLimit(ctx workflow.Context, m thread.Digest) error {
-	if len(m.Calls) == 0 {
+	if len(m.Calls) == 0 && !m.Empty {
 		return nil
 	}
 	return c.takeUpdate(ctx, middleware.Update{Revisions: []thread.Revision{{
