@@ -46,7 +46,14 @@ type GrepResult struct {
 	Literal string
 	// Incomplete: the tree is so large that not all of it was looked at.
 	Incomplete bool
+	// Large are files that a search through a tree left out for their size; they
+	// can be searched by name. LargeMore counts those that are not named here.
+	Large     []string
+	LargeMore int
 }
+
+// namedLarge is how many files that were left out are named.
+const namedLarge = 5
 
 // Grep finds lines. Searching a tree skips binary and very large files and
 // links; a file that is named is searched whatever its size.
@@ -123,8 +130,12 @@ func (s *search) tree(p place, virtual, glob string) error {
 			return err
 		}
 		at := place{mount: p.mount, name: f.name}
-		if at.info, err = root.Lstat(f.name); err != nil || at.info.Size() > grepMaxFile {
+		if at.info, err = root.Lstat(f.name); err != nil {
 			return nil //nolint:nilerr // it has gone since: nothing to find in it
+		}
+		if at.info.Mode().IsRegular() && at.info.Size() > grepMaxFile {
+			s.leaveOut(at, path.Join(virtual, f.path))
+			return nil
 		}
 		err = s.file(at, path.Join(virtual, f.path))
 		if err == nil || errors.Is(err, errStop) || s.ctx.Err() != nil {
@@ -133,6 +144,25 @@ func (s *search) tree(p place, virtual, glob string) error {
 		return nil // a file that cannot be read does not spoil the rest
 	})
 	return err
+}
+
+// leaveOut notes a text file that is too large for a search through a tree.
+func (s *search) leaveOut(p place, virtual string) {
+	f, err := s.view.openRegular(p)
+	if err != nil {
+		return
+	}
+	defer func() { _ = f.Close() }()
+	head := make([]byte, sniffSize)
+	n, err := io.ReadFull(f, head)
+	if _, kind := sniff(head[:n], err != nil); kind != "" {
+		return // nothing that could be searched
+	}
+	if len(s.out.Large) < namedLarge {
+		s.out.Large = append(s.out.Large, virtual)
+	} else {
+		s.out.LargeMore++
+	}
 }
 
 // file searches one file, line by line in constant memory.

@@ -59,7 +59,7 @@ func runGrep(ctx context.Context, c Call, p grepParams) (Result, error) {
 	if found.Literal != "" {
 		note = fmt.Sprintf("\n[the pattern is no valid regular expression (%s) and was searched for literally]", found.Literal)
 	}
-	note += incompleteNote(found.Incomplete)
+	note += incompleteNote(found.Incomplete) + largeNote(found)
 	if len(found.Matches) == 0 {
 		return text("No matches found under " + where + note), nil
 	}
@@ -75,4 +75,17 @@ func runGrep(ctx context.Context, c Call, p grepParams) (Result, error) {
 		b.WriteString("\n[truncated: there are more matches; use a narrower pattern or path]")
 	}
 	return text(b.String() + note), nil
+}
+
+// largeNote names the files that were not searched, so that nothing found in
+// them is not taken for nothing there (I14).
+func largeNote(found sandbox.GrepResult) string {
+	if len(found.Large) == 0 {
+		return ""
+	}
+	more := ""
+	if found.LargeMore > 0 {
+		more = fmt.Sprintf(" and %d more", found.LargeMore)
+	}
+	return fmt.Sprintf("\n[not searched, because larger than 1 MB: %s%s; give one of them as path to search it]", strings.Join(found.Large, ", "), more)
 }
