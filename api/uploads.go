@@ -195,7 +195,8 @@ func (u *uploading) readError(err error) error {
 // isMultipartFault tells the errors by which mime/multipart refuses a form; they
 // have no type.
 func isMultipartFault(err error) bool {
-	return strings.Contains(err.Error(), "multipart: ") || errors.Is(err, multipart.ErrMessageTooLarge)
+	return strings.Contains(err.Error(), "multipart: ") || strings.Contains(err.Error(), "malformed MIME header") ||
+		errors.Is(err, multipart.ErrMessageTooLarge)
 }
 
 // givenName is the file name of a part as the client wrote it. Clients that put
