@@ -82,14 +82,23 @@ func (c *conversation) drain(ctx workflow.Context) {
 	}
 }
 
+// A signal has no validator: what an update would refuse is refused here.
 func (c *conversation) signalledAnswer(ctx workflow.Context, a step.Answer) {
-	if _, err := c.answer(ctx, a); err != nil {
+	err := c.validateAnswer(ctx, a)
+	if err == nil {
+		_, err = c.answer(ctx, a)
+	}
+	if err != nil {
 		workflow.GetLogger(ctx).Warn("A signalled answer was not taken", "question", a.ID, "error", err)
 	}
 }
 
 func (c *conversation) signalledCancel(ctx workflow.Context, r step.CancelRun) {
-	if _, err := c.cancelRun(ctx, r); err != nil {
+	err := c.validateCancel(ctx, r)
+	if err == nil {
+		_, err = c.cancelRun(ctx, r)
+	}
+	if err != nil {
 		workflow.GetLogger(ctx).Warn("A signalled cancel was not taken", "run", r.RunID, "error", err)
 	}
 }

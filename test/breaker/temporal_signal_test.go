@@ -1,0 +1,5 @@
+package breaker
+
+import "testing"
+
+func TestTemporalSignalsByHand(t *testing.T) { byHand(t, "badsignal") }
