@@ -1,0 +1,5 @@
+package breaker
+
+import "testing"
+
+func TestTemporalCancelByHand(t *testing.T) { byHand(t, "cancel") }
