@@ -152,8 +152,10 @@ func (s *Server) getGraph(c echo.Context) error {
 	return c.JSON(http.StatusOK, map[string]any{
 		"graph_id": a.GraphID,
 		"nodes": []graphNode{
-			{ID: nodeInput, Type: "schema"}, {ID: nodeModel, Type: "runnable"},
-			{ID: nodeTools, Type: "runnable"}, {ID: nodeEnd, Type: "schema"},
+			{ID: nodeInput, Type: "schema"},
+			{ID: nodeModel, Type: "runnable"},
+			{ID: nodeTools, Type: "runnable"},
+			{ID: nodeEnd, Type: "schema"},
 		},
 		"edges": []graphEdge{
 			{Source: nodeInput, Target: nodeModel},

@@ -44,27 +44,27 @@ func valuesBytes(t *testing.T, turns int) (int64, []testkit.Frame) {
 // square, and the last frame has all of it.
 func TestE18ValuesGrowWithTheConversation(t *testing.T) {
 	t.Parallel()
-	short, _ := valuesBytes(t, 50)
-	long, frames := valuesBytes(t, 200)
+	short, _ := valuesBytes(t, 30)
+	long, frames := valuesBytes(t, 120)
 	require.Less(t, float64(long)/float64(short), 6.0, "4 is linear, 16 is the square: %d and %d bytes", short, long)
-	require.Less(t, long, int64(10*200*2000), "%d frames", len(frames))
+	require.Less(t, long, int64(10*120*2000), "%d frames", len(frames))
 	var values testkit.Values
 	require.Equal(t, "values", frames[len(frames)-2].Event)
 	require.NoError(t, frames[len(frames)-2].Decode(&values))
 	messages, err := values.Messages()
 	require.NoError(t, err)
-	require.Len(t, messages, 402)
+	require.Len(t, messages, 242)
 
 	// A change beside the messages is shown at once, however long the run is.
 	e := newEnv(t)
 	p := e.play(t, "t")
 	run := e.sayFor(t, "values")
 	p.start(run)
-	for range 60 {
+	for range 30 {
 		p.tool(p.call("bash", `{"command":"ls"}`), "x")
 		p.commit()
 	}
-	title := "Sixty calls"
+	title := "Thirty calls"
 	p.tool(p.call("bash", `{"command":"ls"}`), "x")
 	p.commit(update(thread.StateUpdate{Title: &title}))
 	s, err := e.root.JoinStream(e.ctx, "t", run, "-1")

@@ -147,13 +147,19 @@ func (c *conversation) submit(ctx workflow.Context, s step.SubmitRun) (step.Subm
 		c.st.Queue = append(c.st.Queue, queuedRun{SubmitRun: s})
 		return step.SubmitResult{RunID: s.RunID, Queued: busy}, nil
 	}
-	// The new run takes the place of the active one and of all that wait.
-	c.dropped = append(c.dropped, c.st.Queue...)
-	c.st.Queue = []queuedRun{{SubmitRun: s}}
+	// The new run takes the place of the active one and of all that wait. Their
+	// messages stay, unless they are rolled back: those of runs that wait are
+	// taken into the transcript before they end.
 	action := thread.CancelInterrupt
 	if s.Multitask == thread.MultitaskRollback {
 		action = thread.CancelRollback
+		c.dropped = append(c.dropped, c.st.Queue...)
+		c.st.Queue = nil
 	}
+	for i := range c.st.Queue {
+		c.st.Queue[i].Stop = true
+	}
+	c.st.Queue = append(c.st.Queue, queuedRun{SubmitRun: s})
 	c.stop(step.CancelRun{Action: action})
 	return step.SubmitResult{RunID: s.RunID, Queued: true}, nil
 }

@@ -25,7 +25,7 @@ func TestAStateIsUpdatedBetweenRuns(t *testing.T) {
 	})
 	odd := w.update(3*time.Hour, step.UpdateState{ID: "r1"})
 	w.env.RegisterDelayedCallback(func() {
-		require.Equal(t, 3, len(w.commits))
+		require.Len(t, w.commits, 3)
 		c := w.last()
 		require.Equal(t, "update-2", c.Run)
 		require.Equal(t, "Renamed", c.State.Title)

@@ -123,7 +123,7 @@ func TestRequests(t *testing.T) {
 	require.NoError(t, err)
 	raw, err := c.RawThread(ctx, "t")
 	require.NoError(t, err)
-	require.Equal(t, `{"thread_id":"t","unknown":1}`, string(raw))
+	require.JSONEq(t, `{"thread_id":"t","unknown":1}`, string(raw))
 	raw, err = c.RawRuns(ctx, "t")
 	require.NoError(t, err)
 	require.Equal(t, `[{"unknown":2}]`, string(raw))

@@ -62,7 +62,7 @@ func TestServicesStartInOrder(t *testing.T) {
 				require.NotEmpty(t, p.Services[other].HealthCheck.Test, "%s waits for the health of %s", name, other)
 			}
 		}
-		require.Equal(t, len(waits[name]), len(got), name)
+		require.Len(t, got, len(waits[name]), name)
 		for other, condition := range waits[name] {
 			require.Equal(t, condition, got[other], "%s waits for %s", name, other)
 		}

@@ -1,7 +1,6 @@
 package e2e
 
 import (
-	"errors"
 	"slices"
 	"strings"
 	"sync"
@@ -118,7 +117,7 @@ func twoRunsOnOneThread(t *testing.T, start func(string) *system) {
 		require.Len(t, accepted, 1)
 		require.Len(t, refused, 1)
 		var conflict *testkit.HTTPError
-		require.True(t, errors.As(refused[0].err, &conflict), "%v", refused[0].err)
+		require.ErrorAs(t, refused[0].err, &conflict)
 		require.Equal(t, 409, conflict.Status)
 		require.Contains(t, conflict.Error(), accepted[0].run.RunID, "the refusal names the active run")
 		require.Equal(t, map[string]string{accepted[0].text: "success"}, statuses(t, api, id, accepted))

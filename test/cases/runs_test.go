@@ -1,4 +1,4 @@
-package breaker
+package cases
 
 import (
 	"fmt"
@@ -280,7 +280,6 @@ func TestM01Sizes(t *testing.T) {
 	m.Respond(func(r *Request) Reply { return Text("fine") })
 	p := StartDev(t, DevOptions{Config: configFor(m)})
 	api := p.API()
-	ctx := patient(t)
 	for _, what := range []string{"big answer", "big tool", "many calls"} {
 		t.Run(what, func(t *testing.T) {
 			id := newThread(t, api)
@@ -295,6 +294,7 @@ func TestM01Sizes(t *testing.T) {
 		})
 	}
 	t.Run("big prompt", func(t *testing.T) {
+		ctx := patient(t)
 		id := newThread(t, api)
 		r := run(t, api, id, strings.Repeat("p", 3<<20))
 		require.Equal(t, "success", r.Status)
