@@ -51,6 +51,11 @@ func (a *Activities) CallTool(parent context.Context, in step.CallToolInput) (st
 // enough that a later attempt finds the row of an earlier one.
 func (a *Activities) claimCall(ctx context.Context, in step.CallToolInput, unsafe bool) (store.ClaimResult, error) {
 	if unsafe {
+		// A sandbox that cannot be had is no reason to say that the tool may have
+		// run.
+		if _, err := a.o.Sandboxes.Acquire(ctx, in.User, in.Thread); err != nil {
+			return store.ClaimResult{}, fmt.Errorf("get the sandbox of thread %s: %w", in.Thread, err)
+		}
 		return a.o.Store.Claim(ctx, store.Claim{Ref: in.Ref, MessageID: in.MessageID, Unsafe: true})
 	}
 	if activity.GetInfo(ctx).Attempt == 1 {

@@ -179,7 +179,10 @@ func (c *conversation) rest(ctx workflow.Context) (idle bool, err error) {
 	if waiting {
 		summary = "the time to answer the question"
 	}
-	ok, err := workflow.AwaitWithOptions(ctx, workflow.AwaitOptions{
+	// The timer ends with the wait: one left behind would show for a day.
+	waitCtx, endWait := workflow.WithCancel(ctx)
+	defer endWait()
+	ok, err := workflow.AwaitWithOptions(waitCtx, workflow.AwaitOptions{
 		Timeout: timeout, TimerOptions: workflow.TimerOptions{Summary: summary},
 	}, due)
 	if err != nil || ok {

@@ -245,6 +245,9 @@ func TestRunsAgainstEachOther(t *testing.T) {
 				require.Len(t, got, 2)
 				require.NotEqual(t, thread.RunSuccess, got[0])
 				require.Equal(t, thread.RunSuccess, got[1])
+				if tc.strategy == thread.MultitaskInterrupt {
+					require.Len(t, w.started, 2, "the message of a run that was interrupted before it began stays")
+				}
 				return
 			}
 			require.Equal(t, tc.ends, got)

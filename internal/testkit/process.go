@@ -95,7 +95,11 @@ func (o DevOptions) withDefaults(t testing.TB) (DevOptions, error) {
 		o.DataDir = filepath.Join(t.TempDir(), "data")
 	}
 	if o.Listen == "" {
-		o.Listen = "127.0.0.1:0"
+		addr, err := quietAddress(t.Context())
+		if err != nil {
+			return o, err
+		}
+		o.Listen = addr
 	}
 	if o.ReadyTimeout == 0 {
 		o.ReadyTimeout = time.Minute

@@ -83,7 +83,7 @@ func newSplit(t testing.TB, o SplitOptions) (*Split, error) {
 		},
 	}
 	// The parts are told where Temporal is before it is there.
-	if s.Temporal.Addr, err = freeAddr(); err != nil {
+	if s.Temporal.Addr, err = quietAddress(t.Context()); err != nil {
 		return nil, err
 	}
 	env := []string{"DEERFLOW_DATABASE_URL=" + o.DatabaseURL, "TEMPORAL_ADDRESS=" + s.Temporal.Addr, "TEMPORAL_NAMESPACE=" + o.Namespace}
@@ -108,19 +108,6 @@ func newSplit(t testing.TB, o SplitOptions) (*Split, error) {
 		})
 	}
 	return s, nil
-}
-
-// freeAddr is a loopback address that was free a moment ago.
-func freeAddr() (string, error) {
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return "", fmt.Errorf("find a free port: %w", err)
-	}
-	addr := ln.Addr().String()
-	if err := ln.Close(); err != nil {
-		return "", fmt.Errorf("find a free port: %w", err)
-	}
-	return addr, nil
 }
 
 func portOf(addr string) string {
