@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"math"
 	"time"
 
 	"deerflow/config"
@@ -35,12 +36,32 @@ func (a *Activities) StartRun(parent context.Context, in step.StartRunInput) (st
 	if err != nil {
 		return step.StartRunResult{}, border(ctx, doing, err)
 	}
+	if in.Stop {
+		if rows, err = a.made(ctx, in, rows); err != nil {
+			return step.StartRunResult{}, border(ctx, doing, err)
+		}
+	}
 	directories := sandbox.Directories()
 	out := step.StartRunResult{PlanHash: hash, Plan: plan.Summary, State: thread.StateUpdate{ThreadData: &directories}}
 	for i := range rows {
 		out.Messages = append(out.Messages, plan.DigestOf(&rows[i].Message, rows[i].Pos))
 	}
 	return out, nil
+}
+
+// made adds to the messages of a run what its steps have made of it.
+func (a *Activities) made(ctx context.Context, in step.StartRunInput, rows []store.Row) ([]store.Row, error) {
+	from := in.Pos + int64(len(rows))
+	newer, err := a.o.Store.Messages(ctx, in.Thread, thread.Cursor{Segments: []thread.Segment{{From: from, To: math.MaxInt64}}})
+	if err != nil {
+		return nil, err
+	}
+	for _, r := range newer {
+		if r.RunID == in.Run {
+			rows = append(rows, r)
+		}
+	}
+	return rows, nil
 }
 
 // resolve makes the plan from the configuration in force. A loop that goes on

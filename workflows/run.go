@@ -90,7 +90,7 @@ func (c *conversation) start(ctx workflow.Context) error {
 	l := c.st.Loop
 	in := step.StartRunInput{Ref: c.ref(0), Pos: c.st.NextPos, Options: l.Options, KeepPlan: l.PlanHash}
 	if l.Next != nil {
-		in.Message = l.Next.Message
+		in.Message, in.Stop = l.Next.Message, l.Next.Stop
 	}
 	in.Answers = c.answered()
 	var out step.StartRunResult

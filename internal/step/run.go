@@ -63,6 +63,9 @@ type StartRunInput struct {
 	Message *thread.Message   `json:"message,omitempty"`
 	// Answers are the questions that this run answers, closed in the same commit.
 	Answers []string `json:"answers,omitempty"`
+	// Stop: the run is only started to be ended; what it has made so far, in a
+	// workflow that is gone, comes into view with its messages.
+	Stop bool `json:"stop,omitempty"`
 	// KeepPlan is the plan of a loop that goes on after a question; a model that
 	// has left the config is resolved anew.
 	KeepPlan string `json:"keep_plan,omitempty"`

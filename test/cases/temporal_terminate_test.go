@@ -33,6 +33,6 @@ func TestTerminatedThenRestarted(t *testing.T) {
 	p = restarted(p)
 	awaitAll(t, p.API(), id, "success", "interrupted")
 	t.Logf("%q", shape(messages(t, p.API(), id)))
-	require.Len(t, messages(t, p.API(), id), 5, "what a person has ended is not taken up; what waited behind it is")
+	require.Len(t, messages(t, p.API(), id), 4, "what a person has ended is not taken up; what waited behind it is")
 	require.Equal(t, "success", run(t, p.API(), id, "go on").Status)
 }
