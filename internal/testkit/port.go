@@ -20,7 +20,7 @@ const (
 func quietAddress(ctx context.Context) (string, error) {
 	var last error
 	for range 100 {
-		addr := fmt.Sprintf("127.0.0.1:%d", lowestPort+rand.IntN(highestPort-lowestPort)) //nolint:gosec // a port, not a secret
+		addr := fmt.Sprintf("127.0.0.1:%d", lowestPort+rand.IntN(highestPort-lowestPort))
 		ln, err := (&net.ListenConfig{}).Listen(ctx, "tcp", addr)
 		if err != nil {
 			last = err

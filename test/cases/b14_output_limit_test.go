@@ -17,6 +17,7 @@ func TestB14OutputLimitThreeTimes(t *testing.T) {
 			ToolCalls(writeFile("l2", "keep.md", "ab")).With(WithFinish("length")),
 			ToolCalls(writeFile("l3", "keep.md", "abc")).With(WithFinish("length")),
 		}, more: func(t *testing.T, p *Process, id string, list []Message, reqs []*Request) {
+			t.Helper()
 			require.Len(t, reqs, 3, "the third time in a row the run stops")
 		}},
 	})

@@ -48,6 +48,7 @@ func toolResults(t *testing.T, m *Model, p *Process, id, mark string, calls ...C
 func sh(cmd string) Call {
 	return call("", "bash", map[string]any{"description": "d", "command": cmd})
 }
+
 func rd(path string, more ...any) Call {
 	args := map[string]any{"description": "d", "path": path}
 	for i := 0; i < len(more); i += 2 {
@@ -55,6 +56,7 @@ func rd(path string, more ...any) Call {
 	}
 	return call("", "read_file", args)
 }
+
 func tool(name string, more ...any) Call {
 	args := map[string]any{"description": "d"}
 	for i := 0; i < len(more); i += 2 {
@@ -300,9 +302,20 @@ func TestHostOrigin(t *testing.T) {
 	p := StartDev(t, DevOptions{Config: configFor(m)})
 	_, port, _ := net.SplitHostPort(p.Addr())
 	for _, h := range []map[string]string{
-		{"Host": "evil.com"}, {"Host": "evil.com:" + port}, {"Host": "127.0.0.1.evil.com"}, {"Host": "localhost.evil.com"}, {"Host": "evil-localhost"},
-		{"Origin": "http://evil.com"}, {"Origin": "null"}, {"Origin": "http://127.0.0.1:1"}, {"Origin": "http://127.0.0.1:" + port + ".evil.com"}, {"Sec-Fetch-Site": "cross-site"}, {"Sec-Fetch-Site": "same-site", "Origin": p.URL},
-		{"Origin": "file://"}, {"Host": "0.0.0.0:" + port}, {"X-HTTP-Method-Override": "GET", "Origin": "http://evil.com"},
+		{"Host": "evil.com"},
+		{"Host": "evil.com:" + port},
+		{"Host": "127.0.0.1.evil.com"},
+		{"Host": "localhost.evil.com"},
+		{"Host": "evil-localhost"},
+		{"Origin": "http://evil.com"},
+		{"Origin": "null"},
+		{"Origin": "http://127.0.0.1:1"},
+		{"Origin": "http://127.0.0.1:" + port + ".evil.com"},
+		{"Sec-Fetch-Site": "cross-site"},
+		{"Sec-Fetch-Site": "same-site", "Origin": p.URL},
+		{"Origin": "file://"},
+		{"Host": "0.0.0.0:" + port},
+		{"X-HTTP-Method-Override": "GET", "Origin": "http://evil.com"},
 	} {
 		code, body := post(t, p, "/threads", "application/json", strings.NewReader(`{}`), h)
 		t.Logf("%v: %d %.120s", h, code, body)

@@ -188,7 +188,7 @@ func TestA23Reader(t *testing.T) {
 		time.Sleep(100 * time.Millisecond)
 		s.Close()
 		if mode == "cancel" {
-			r, err = api.AwaitRun(patient(t), id, s.RunID(), "interrupted")
+			_, err = api.AwaitRun(patient(t), id, s.RunID(), "interrupted")
 			require.NoError(t, err)
 			continue
 		}

@@ -184,7 +184,7 @@ func TestE0106Readers(t *testing.T) {
 		}
 		require.Equal(t, want, text, "reader %d", i)
 	}
-	require.Equal(t, strings.Repeat("word ", 400), want)
+	require.Equal(t, want, strings.Repeat("word ", 400))
 	r, err := api.AwaitRun(ctx, id, s.RunID())
 	require.NoError(t, err)
 	require.Equal(t, "success", r.Status)

@@ -24,50 +24,64 @@ func TestB(t *testing.T) {
 	}
 	_ = seed
 	runWires(t, m, p, []wire{
-		{name: "B04", replies: []Reply{ToolCalls(call("b4", "write_file", `{"description":"w","path":"/mnt/user-data/outputs/a.md","content":"unfinis`))}, status: "success", answer: "fine",
+		{
+			name: "B04", replies: []Reply{ToolCalls(call("b4", "write_file", `{"description":"w","path":"/mnt/user-data/outputs/a.md","content":"unfinis`))}, status: "success", answer: "fine",
 			more: func(t *testing.T, p *Process, id string, list []Message, reqs []*Request) {
 				_, err := os.Stat(filepath.Join(userDir(p, id), "outputs", "a.md"))
 				require.ErrorIs(t, err, os.ErrNotExist)
 				require.Equal(t, "error", list[2].Status)
 				require.Less(t, len(list[2].Text()), 1000)
-			}},
-		{name: "B04big", replies: []Reply{ToolCalls(call("b4", "write_file", `{"description":"w","path":"/mnt/user-data/outputs/a.md","content":"`+strings.Repeat("x", 50000)))}, status: "success", answer: "fine",
+			},
+		},
+		{
+			name: "B04big", replies: []Reply{ToolCalls(call("b4", "write_file", `{"description":"w","path":"/mnt/user-data/outputs/a.md","content":"`+strings.Repeat("x", 50000)))}, status: "success", answer: "fine",
 			more: func(t *testing.T, p *Process, id string, list []Message, reqs []*Request) {
 				require.Less(t, len(list[2].Text()), 1000)
 				require.Less(t, len(reqs[1].Body), 30000)
-			}},
+			},
+		},
 		{name: "B05", replies: []Reply{ToolCalls(call("b5", "", `{}`)), ToolCalls(call("b6", strings.Repeat("n", 80), `{}`), call("b7", "näme with space", `{}`))}, status: "success", answer: "fine"},
 		{name: "B05both", replies: []Reply{ToolCalls(call("x", "", `{}`), ls("y", "/mnt/user-data"), call("z", "write_file", `{"bro`), call("w", "nope", nil))}, status: "success", answer: "fine"},
-		{name: "B13", replies: []Reply{ToolCalls(writeFile("b13", "half.md", "cut")).With(WithFinish("content_filter"))},
+		{
+			name: "B13", replies: []Reply{ToolCalls(writeFile("b13", "half.md", "cut")).With(WithFinish("content_filter"))},
 			more: func(t *testing.T, p *Process, id string, list []Message, reqs []*Request) {
 				_, err := os.Stat(filepath.Join(userDir(p, id), "outputs", "half.md"))
 				require.ErrorIs(t, err, os.ErrNotExist)
 				require.Contains(t, last(list).Text(), "content filter")
-			}},
-		{name: "B13b", replies: []Reply{ToolCalls(writeFile("b13", "half.md", "cut")).With(WithFinish("refusal"))},
+			},
+		},
+		{
+			name: "B13b", replies: []Reply{ToolCalls(writeFile("b13", "half.md", "cut")).With(WithFinish("refusal"))},
 			more: func(t *testing.T, p *Process, id string, list []Message, reqs []*Request) {
 				_, err := os.Stat(filepath.Join(userDir(p, id), "outputs", "half.md"))
 				require.ErrorIs(t, err, os.ErrNotExist)
 				require.NotEmpty(t, last(list).Text())
-			}},
-		{name: "B13c", replies: []Reply{ToolCalls(writeFile("b13", "half.md", "cut")).With(WithFinish("SAFETY"))},
+			},
+		},
+		{
+			name: "B13c", replies: []Reply{ToolCalls(writeFile("b13", "half.md", "cut")).With(WithFinish("SAFETY"))},
 			more: func(t *testing.T, p *Process, id string, list []Message, reqs []*Request) {
 				_, err := os.Stat(filepath.Join(userDir(p, id), "outputs", "half.md"))
 				require.ErrorIs(t, err, os.ErrNotExist)
 				require.NotEmpty(t, last(list).Text())
-			}},
-		{name: "B14", replies: []Reply{ToolCalls(writeFile("b14", "keep.md", "0123")), ToolCalls(writeFile("b15", "keep.md", "")).With(WithFinish("length"))}, answer: "fine",
+			},
+		},
+		{
+			name: "B14", replies: []Reply{ToolCalls(writeFile("b14", "keep.md", "0123")), ToolCalls(writeFile("b15", "keep.md", "")).With(WithFinish("length"))}, answer: "fine",
 			more: func(t *testing.T, p *Process, id string, list []Message, reqs []*Request) {
 				data, err := os.ReadFile(filepath.Join(userDir(p, id), "outputs", "keep.md"))
 				require.NoError(t, err)
 				require.Equal(t, "0123", string(data))
-			}},
-		{name: "B14nocontent", replies: []Reply{ToolCalls(writeFile("b14", "keep.md", "0123")), ToolCalls(call("b16", "write_file", map[string]any{"description": "w", "path": "/mnt/user-data/outputs/keep.md"})), ToolCalls(call("b17", "write_file", map[string]any{"description": "w", "path": "/mnt/user-data/outputs/keep.md", "content": nil}))}, answer: "fine",
+			},
+		},
+		{
+			name: "B14nocontent", replies: []Reply{ToolCalls(writeFile("b14", "keep.md", "0123")), ToolCalls(call("b16", "write_file", map[string]any{"description": "w", "path": "/mnt/user-data/outputs/keep.md"})), ToolCalls(call("b17", "write_file", map[string]any{"description": "w", "path": "/mnt/user-data/outputs/keep.md", "content": nil}))}, answer: "fine",
 			more: func(t *testing.T, p *Process, id string, list []Message, reqs []*Request) {
 				data, err := os.ReadFile(filepath.Join(userDir(p, id), "outputs", "keep.md"))
 				require.NoError(t, err)
 				require.Equal(t, "0123", string(data))
-			}},
+			},
+		},
 		{name: "B14text", replies: []Reply{Text("a long answer that is cut by the out").With(WithFinish("length"))}, answer: "a long answer"},
 		{name: "Bclar2", replies: []Reply{ToolCalls(
 			call("call_0", "ask_clarification", map[string]any{"question": "Which A?", "clarification_type": "missing_info"}),

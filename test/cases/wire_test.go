@@ -12,9 +12,11 @@ import (
 
 func chunk(s string) string { return "data: " + s + "\n\n" }
 
-const finStop = `{"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}`
-const finTools = `{"choices":[{"index":0,"delta":{},"finish_reason":"tool_calls"}]}`
-const done = "data: [DONE]\n\n"
+const (
+	finStop  = `{"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}`
+	finTools = `{"choices":[{"index":0,"delta":{},"finish_reason":"tool_calls"}]}`
+	done     = "data: [DONE]\n\n"
+)
 
 func text(s string) string {
 	return chunk(`{"choices":[{"index":0,"delta":{"content":` + mustJSON(s) + `}}]}`)
@@ -100,8 +102,10 @@ func TestA(t *testing.T) {
 		{name: "A02b", replies: []Reply{Raw("event: error\ndata: {\"type\":\"overloaded_error\"}\n\n"), Text("whole")}, status: "success", answer: "whole"},
 		{name: "A02c", replies: []Reply{Raw(chunk(`{"error":"boom"}`)), Text("whole")}, answer: ""},
 		{name: "A02d", replies: []Reply{Raw(text("some text"), chunk(`{"error":{"message":"server overloaded","code":503}}`)), Text("whole")}, status: "success", answer: "whole", not: "some text"},
-		{name: "A02e", replies: []Reply{Raw(text("some text"), chunk(`{"error":{"message":"You exceeded your current quota","code":"insufficient_quota"}}`))}, status: "error", answer: "exceeded your current quota",
-			more: func(t *testing.T, _ *Process, _ string, _ []Message, reqs []*Request) { require.Len(t, reqs, 1) }},
+		{
+			name: "A02e", replies: []Reply{Raw(text("some text"), chunk(`{"error":{"message":"You exceeded your current quota","code":"insufficient_quota"}}`))}, status: "error", answer: "exceeded your current quota",
+			more: func(t *testing.T, _ *Process, _ string, _ []Message, reqs []*Request) { require.Len(t, reqs, 1) },
+		},
 		{name: "A02f", replies: []Reply{Error(200, `{"error":{"message":"bad key","code":"invalid_api_key"}}`)}, status: "error", answer: "bad key"},
 		{name: "A02g", replies: []Reply{Error(200, ``), Raw(done), Text("whole")}, status: "success", answer: "whole"},
 		{name: "A02h", replies: []Reply{Error(200, `{"choices":[{"index":0,"message":{"role":"assistant","content":"json anyway"},"finish_reason":"stop"}]}`)}, status: "success", answer: "json anyway"},
@@ -143,12 +147,14 @@ func TestA(t *testing.T) {
 		{name: "A17b", replies: []Reply{Raw(text("<think>never closed"), chunk(finStop), done)}},
 		{name: "A19", replies: []Reply{ToolCalls(call("b", "bash", map[string]any{"description": "a", "command": "true"}))}, status: "success", answer: "fine"},
 		{name: "A20", replies: []Reply{Text("", WithFinish("content_filter"))}},
-		{name: "A22", replies: []Reply{APIError(429, "rate_limit_exceeded", "slow", "Retry-After: 1"), APIError(503, "x", "slow", "retry-after-ms: 700"), Text("whole")}, status: "success", answer: "whole",
+		{
+			name: "A22", replies: []Reply{APIError(429, "rate_limit_exceeded", "slow", "Retry-After: 1"), APIError(503, "x", "slow", "retry-after-ms: 700"), Text("whole")}, status: "success", answer: "whole",
 			more: func(t *testing.T, _ *Process, _ string, _ []Message, reqs []*Request) {
 				require.Len(t, reqs, 3)
 				require.GreaterOrEqual(t, reqs[1].Time.Sub(reqs[0].Time), time.Second)
 				require.GreaterOrEqual(t, reqs[2].Time.Sub(reqs[1].Time), 700*time.Millisecond)
-			}},
+			},
+		},
 	})
 }
 
