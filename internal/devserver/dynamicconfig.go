@@ -20,7 +20,7 @@ func dynamicConfig() dynamicconfig.StaticClient {
 		"history.timerProcessorMaxTimeShift": time.Millisecond,
 
 		// How long the workflow task of a killed worker is waited for; stock is 10 s.
-		"history.defaultWorkflowTaskTimeout": 3 * time.Second,
+		"history.defaultWorkflowTaskTimeout": 2 * time.Second,
 		// Stock 1 s would delay the continue-as-new of a young workflow.
 		"history.workflowIdReuseMinimalInterval": time.Duration(0),
 
