@@ -24,6 +24,8 @@ COPY --from=build /out/deerflow /usr/local/bin/deerflow
 USER 10001:10001
 WORKDIR /home/deerflow
 ENV DEERFLOW_DATA_DIR=/data
+# Commands that are run in the api container find its server.
+ENV DEERFLOW_SERVER=http://127.0.0.1:2026
 VOLUME /data
 EXPOSE 2026
 STOPSIGNAL SIGTERM

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"go.temporal.io/sdk/activity"
@@ -125,7 +126,7 @@ func (a *Activities) tellRetry(ctx context.Context, in step.CallModelInput, plan
 	event := store.NewEvent{Type: store.EventCustom, Data: map[string]any{
 		"type": "llm_retry", "attempt": attempt, "max_attempts": policy.MaxAttempts,
 		"wait_ms": wait.Milliseconds(), "reason": string(me.Class),
-		"message": fmt.Sprintf("Model %s: %s Trying again.", plan.Summary.Model, me.Message),
+		"message": fmt.Sprintf("Model %s: %s. Trying again.", plan.Summary.Model, strings.TrimRight(me.Message, ". ")),
 	}}
 	if err := a.o.Store.Append(ctx, owner, event); err != nil {
 		a.o.Logger.Warn("Readers were not told of a retry", "run", in.Run, "error", err)

@@ -125,7 +125,8 @@ func (s *Server) checkModel(name string) error {
 	if slices.Contains(s.o.Models, name) {
 		return nil
 	}
-	return fail(http.StatusBadRequest, "Model '%s' is not in the configured model allowlist", thread.Prefix(name, 120))
+	return fail(http.StatusBadRequest, "Model '%s' is not in the configured model allowlist: %s",
+		thread.Prefix(name, 120), strings.Join(s.o.Models, ", "))
 }
 
 // kwargsOf keeps what a client may want to read back of its request, without

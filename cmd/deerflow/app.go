@@ -12,6 +12,8 @@ import (
 // App is the world that commands live in.
 type App struct {
 	cli.IOStreams
+	// Program is how the program was called; empty: deerflow.
+	Program string
 	Env     func(string) string
 	Signals <-chan os.Signal // SIGINT and SIGTERM
 	// Exit ends the process when a second signal comes while the first is still being obeyed.
@@ -41,6 +43,7 @@ type ServerStarter func(ctx context.Context, o DevOptions) (url string, stop fun
 type globals struct {
 	config  string
 	dataDir string
+	chosen  bool // dataDir was given, by flag or environment
 }
 
 const (
@@ -51,7 +54,16 @@ const (
 // resolve fills in what flags leave open from the environment, then the defaults.
 func (g *globals) resolve(env func(string) string) {
 	g.config = firstOf(g.config, env("DEERFLOW_CONFIG"), env("DEER_FLOW_CONFIG_PATH"))
+	g.chosen = firstOf(g.dataDir, env("DEERFLOW_DATA_DIR")) != ""
 	g.dataDir = firstOf(g.dataDir, env("DEERFLOW_DATA_DIR"), defaultDataDir)
+}
+
+// usualServer is what is asked when nothing names a server. Whoever chooses a data directory means the server on that.
+func (g *globals) usualServer(app App) string {
+	if g.chosen {
+		return ""
+	}
+	return app.DefaultServer
 }
 
 func firstOf(values ...string) string {

@@ -4,13 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"os"
+	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"deerflow/internal/cli"
+	"deerflow/internal/cli/locate"
 	"deerflow/internal/daemon"
 )
 
@@ -52,7 +53,7 @@ func runDev(ctx context.Context, app App, o daemon.Options) error {
 	o.Progress = func(what string) { say("deerflow: %s", what) }
 	d, err := daemon.Start(ctx, o)
 	if err != nil {
-		return startError(app, err)
+		return startError(app, alreadyRunning(ctx, o.DataDir, err))
 	}
 	for _, w := range d.Warnings {
 		say("deerflow: warning: %s", w)
@@ -62,8 +63,32 @@ func runDev(ctx context.Context, app App, o daemon.Options) error {
 	}
 	say("deerflow: ready in %.1fs", time.Since(began).Seconds())
 	_, _ = fmt.Fprintf(app.Out, "API              %s\nTemporal Web UI  %s\nTemporal gRPC    %s\n", d.URL, d.TemporalUI, d.Temporal)
-	say("deerflow: ask something with: deerflow run \"...\" FILE...   (Ctrl-C stops; runs go on at the next start)")
+	say("deerflow: ask something with: %s \"...\" FILE...   (Ctrl-C stops; runs go on at the next start)", askCommand(app, o.DataDir))
 	return untilStopped(app, d, "runs that are not done go on at the next start")
+}
+
+// askCommand is how a question is put to the server of a data directory, from the same directory as this command.
+func askCommand(app App, dataDir string) string {
+	command := cli.Quoted(cli.ProgramName(app.Program)) + " run"
+	if dataDir != defaultDataDir {
+		command += " --data-dir " + cli.Quoted(dataDir)
+	}
+	return command
+}
+
+// alreadyRunning puts that the data directory's own server runs in the place of an error about a taken port.
+func alreadyRunning(ctx context.Context, dataDir string, err error) error {
+	if !errors.Is(err, syscall.EADDRINUSE) {
+		return err
+	}
+	a, unknown := locate.ReadAnnouncement(dataDir)
+	if unknown != nil {
+		return err
+	}
+	if _, probed := locate.Probe(ctx, a.URL); !locate.IsServer(probed) {
+		return err // it was killed, and has left its announcement behind
+	}
+	return &daemon.UsageError{Err: fmt.Errorf("the server of the data directory %s runs already: %s, process %d", dataDir, a.URL, a.PID)}
 }
 
 // startError gives a mistake of the user's in its own words, and the code 2.
@@ -82,7 +107,7 @@ func startServer(ctx context.Context, o DevOptions) (string, func(context.Contex
 		ConfigPath: o.ConfigPath, DataDir: o.DataDir, Listen: o.Listen,
 		TemporalPort: o.TemporalPort, TemporalUIPort: o.TemporalUIPort,
 		// The terminal belongs to the run.
-		Logger: slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelError})),
+		Logger: daemon.ErrorLogger(os.Stderr),
 	})
 	if err != nil {
 		var mistake *daemon.UsageError

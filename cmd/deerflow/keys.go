@@ -165,7 +165,7 @@ func revokeKey(ctx context.Context, app App, g *globals, id string) error {
 	if ofKey, ok := store.KeyID(id); ok {
 		id = ofKey // somebody has pasted the whole key
 	}
-	missing := cli.Exitf(cli.ExitNotFound, "there is no key %q; 'deerflow keys list' shows the ids", id)
+	missing := cli.Exitf(cli.ExitNotFound, "there is no key %q; '%s keys list' shows the ids", id, cli.ProgramName(app.Program))
 	db, err := openKeys(ctx, app, g, false)
 	if errors.Is(err, fs.ErrNotExist) {
 		return missing

@@ -19,6 +19,7 @@ func main() {
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
 	os.Exit(execute(App{
 		IOStreams:     cli.SystemStreams(),
+		Program:       calledBy(os.Args),
 		Env:           os.Getenv,
 		Signals:       signals,
 		Exit:          os.Exit,
@@ -26,6 +27,14 @@ func main() {
 		DefaultServer: defaultServer,
 		BuildInfo:     debug.ReadBuildInfo,
 	}, os.Args[1:]))
+}
+
+// calledBy is the name that the program was called by, as it was typed.
+func calledBy(args []string) string {
+	if len(args) == 0 {
+		return ""
+	}
+	return args[0]
 }
 
 // execute runs a command line and returns the exit code; what went wrong stands on ErrOut by then.

@@ -4,11 +4,14 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"runtime"
 	"runtime/debug"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -96,12 +99,14 @@ func TestExitCodesOfRun(t *testing.T) {
 		{2, "runn", `unknown command "runn" for "deerflow"; did you mean: run` + "\nRun"},
 		{2, "version now", "unknown command"},
 		{10, "run --server http://127.0.0.1:1 why", "no DeerFlow server at http://127.0.0.1:1"},
-		{10, "run why", "start one with 'deerflow dev'"},
-		{11, "run --server URL --thread t9 why", "Thread t9 not found"},
+		{10, "run why", "start one with 'deerflow dev --data-dir "},
+		{11, "run --server URL --thread t9 why", "there is no thread t9 on URL"},
+		{2, "run --server foo why", `the server address "foo": want http://host:port`},
+		{2, "threads list --server foo", `the server address "foo": want http://host:port`},
 	} {
 		args := strings.Fields(strings.ReplaceAll(c.args, "URL", server.URL))
 		require.Equal(t, c.code, s.do(args...), "%s: %s", c.args, &s.errOut)
-		require.Contains(t, s.errOut.String(), c.want, c.args)
+		require.Contains(t, s.errOut.String(), strings.ReplaceAll(c.want, "URL", server.URL), c.args)
 		require.Empty(t, s.out.String(), c.args)
 	}
 }
@@ -134,6 +139,54 @@ func TestRunStartsAServerWhereThereIsNone(t *testing.T) {
 	require.Equal(t, "Own.\n", s.out.String())
 	require.True(t, stopped)
 	require.Equal(t, DevOptions{ConfigPath: "there.yaml", DataDir: s.env["DEERFLOW_DATA_DIR"], Listen: "127.0.0.1:0"}, got)
+}
+
+func TestAChosenDataDirectoryIsNotServedByTheUsualServer(t *testing.T) {
+	t.Parallel()
+	usual, own := fakeserver.New(t), fakeserver.New(t)
+	own.Script = []fakeserver.Run{answering("Own.")}
+	s := newShell(t)
+	s.DefaultServer, s.Program = usual.URL, "bin/deerflow"
+	started := 0
+	s.StartServer = func(context.Context, DevOptions) (string, func(context.Context) error, error) {
+		started++
+		return own.URL, func(context.Context) error { return nil }, nil
+	}
+	require.Equal(t, 0, s.do("run", "Why?"), s.errOut.String())
+	require.Equal(t, 1, started)
+	require.Equal(t, 10, s.do("threads", "list", "--data-dir", "my data"))
+	require.Contains(t, s.errOut.String(), "no DeerFlow server runs on the data directory my data; start one with 'bin/deerflow dev --data-dir ")
+	s.env["DEERFLOW_DATA_DIR"] = ""
+	require.Equal(t, 0, s.do("threads", "list"), s.errOut.String())
+	require.Contains(t, s.errOut.String(), "bin/deerflow run \"...\"")
+}
+
+func TestHelpUsesTheNameOfTheCall(t *testing.T) {
+	t.Parallel()
+	s := newShell(t)
+	s.Program = "bin/deerflow"
+	require.Equal(t, 0, s.do("run", "--help"))
+	require.Contains(t, s.out.String(), "  bin/deerflow run QUESTION [FILE...]")
+	require.Contains(t, s.out.String(), "  bin/deerflow run --thread ID --attach")
+	require.Equal(t, "bin/deerflow run --data-dir 'my data'", askCommand(s.App, "my data"))
+	require.Equal(t, "bin/deerflow run", askCommand(s.App, defaultDataDir))
+}
+
+func TestDevSaysThatItsOwnServerRuns(t *testing.T) {
+	t.Parallel()
+	server, dir := fakeserver.New(t), t.TempDir()
+	taken := fmt.Errorf("cannot listen: %w", syscall.EADDRINUSE)
+	require.Equal(t, taken, alreadyRunning(t.Context(), dir, taken), "nothing is announced")
+	announce := func(url string) {
+		text := fmt.Sprintf(`{"pid":42,"url":%q}`, url)
+		require.NoError(t, os.WriteFile(filepath.Join(dir, "server.json"), []byte(text), 0o600))
+	}
+	announce("http://127.0.0.1:1")
+	require.Equal(t, taken, alreadyRunning(t.Context(), dir, taken), "it was killed")
+	announce(server.URL)
+	require.ErrorContains(t, alreadyRunning(t.Context(), dir, taken), "runs already: "+server.URL+", process 42")
+	other := errors.New("other")
+	require.Equal(t, other, alreadyRunning(t.Context(), dir, other))
 }
 
 func TestVersion(t *testing.T) {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -53,7 +54,21 @@ Data goes to standard output, everything else to standard error.
 	root.AddCommand(newKeysCommand(app, g))
 	root.AddCommand(newVersionCommand(app))
 	markFailures(root)
+	nameProgram(root, cli.ProgramName(app.Program))
 	return root
+}
+
+// nameProgram puts the name that the program was called by into the commands of the help.
+func nameProgram(cmd *cobra.Command, program string) {
+	if !cmd.HasParent() {
+		cmd.Annotations = map[string]string{cobra.CommandDisplayNameAnnotation: program}
+	}
+	cmd.Example = strings.ReplaceAll(cmd.Example, "deerflow ", program+" ")
+	cmd.Long = strings.ReplaceAll(cmd.Long, "'deerflow ", "'"+program+" ")
+	cmd.Short = strings.ReplaceAll(cmd.Short, "'deerflow ", "'"+program+" ")
+	for _, sub := range cmd.Commands() {
+		nameProgram(sub, program)
+	}
 }
 
 // markFailures gives the errors of commands the exit code 1 where they have none, which tells them from errors in the

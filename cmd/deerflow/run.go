@@ -24,8 +24,9 @@ const runLong = `Asks a question and follows the run until it has ended. The ans
 text of the reports that were presented, go to standard output; progress, questions
 and where files are go to standard error.
 
-The server is the one of --server; without it, the one that runs on --data-dir, else
-` + defaultServer + `, else one is started for the time of the run.
+The server is the one of --server; without it, the one that runs on --data-dir, else,
+when no data directory is given, ` + defaultServer + `. When there is none, one is
+started for the time of the run.
 
 The run does not depend on this command: Ctrl-C leaves it and says how to come back,
 and so do --timeout and a question that nobody answers. A question of the run is
@@ -77,7 +78,8 @@ func newRunCommand(app App, g *globals) *cobra.Command {
 func (f *runFlags) options(app App, g *globals, set *pflag.FlagSet, args []string) conversation.Options {
 	o := conversation.Options{
 		Deps: conversation.Deps{
-			IOStreams: app.IOStreams, Env: app.Env, Signals: app.Signals, Exit: app.Exit, DefaultServer: app.DefaultServer,
+			IOStreams: app.IOStreams, Env: app.Env, Signals: app.Signals, Exit: app.Exit,
+			Program: app.Program, DefaultServer: g.usualServer(app),
 		},
 		Files: f.files, Thread: f.thread, Attach: f.attach, Model: f.model,
 		Server: firstOf(f.server, app.Env("DEERFLOW_SERVER")), APIKey: firstOf(f.apiKey, app.Env("DEERFLOW_API_KEY")),

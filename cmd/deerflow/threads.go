@@ -24,7 +24,7 @@ func (f *serverFlags) register(flags *pflag.FlagSet) {
 func (f *serverFlags) options(app App, g *globals) locate.Options {
 	return locate.Options{
 		Server: firstOf(f.server, app.Env("DEERFLOW_SERVER")), APIKey: firstOf(f.apiKey, app.Env("DEERFLOW_API_KEY")),
-		DataDir: g.dataDir, DefaultServer: app.DefaultServer,
+		DataDir: g.dataDir, DefaultServer: g.usualServer(app), Program: app.Program,
 	}
 }
 
@@ -38,8 +38,8 @@ type threadsCommand struct {
 const threadsLong = `Lists the conversations of a server and works on one of them.
 
 An ID may be cut short as long as no other thread begins so. The server is the one of
---server; without it, the one that runs on --data-dir, else ` + defaultServer + `.
-None is started: exit code 10 says that there is none, 11 that there is no such thread.
+--server; without it, the one that runs on --data-dir, else, when no data directory is
+given, ` + defaultServer + `. None is started: exit code 10 says that there is none, 11 that there is no such thread.
 
 ` + exitCodesHelp
 

@@ -43,7 +43,8 @@ func (c *threadsCommand) follow(cmd *cobra.Command, f *followFlags, id string, o
 	}
 	at := c.at.options(c.app, c.g)
 	o.Deps = conversation.Deps{
-		IOStreams: c.app.IOStreams, Env: c.app.Env, Signals: c.app.Signals, Exit: c.app.Exit, DefaultServer: c.app.DefaultServer,
+		IOStreams: c.app.IOStreams, Env: c.app.Env, Signals: c.app.Signals, Exit: c.app.Exit,
+		Program: c.app.Program, DefaultServer: at.DefaultServer,
 	}
 	o.Server, o.APIKey, o.DataDir = at.Server, at.APIKey, at.DataDir
 	o.NoInput = o.NoInput || f.noInput

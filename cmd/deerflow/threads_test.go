@@ -71,7 +71,7 @@ func TestExitCodesOfThreads(t *testing.T) {
 		args string
 		want string
 	}{
-		{10, "threads list", "start one with 'deerflow dev'"},
+		{10, "threads list", "start one with 'deerflow dev --data-dir "},
 		{10, "threads watch --server http://127.0.0.1:1 a1", "no DeerFlow server at http://127.0.0.1:1"},
 		{11, "threads show --server URL b", "there is no thread b"},
 		{11, "threads watch --server URL b", "there is no thread b"},

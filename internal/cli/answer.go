@@ -50,6 +50,12 @@ func AnswerCard(card thread.Card, text string) (Answer, error) {
 	return a, nil
 }
 
+// strayNumber reports whether text looks like the number of an option that a card does not have.
+func strayNumber(card thread.Card, text string) bool {
+	n, err := strconv.Atoi(text)
+	return err == nil && len(card.Options) > 0 && (n < 1 || n > len(card.Options))
+}
+
 // onlyOptions reports whether a card takes no text beside its options.
 func onlyOptions(card thread.Card) bool {
 	return card.InputMode == "single_choice" && len(card.Options) > 0

@@ -43,6 +43,7 @@ type partialCall struct {
 type openCall struct {
 	id, name, about string
 	since           time.Time
+	among           bool // others with its name ran at the same time
 }
 
 // Event takes one event of a stream. Those of sub-graphs, whose name has a namespace, are not told.
@@ -204,6 +205,11 @@ func (n *Narrator) call(id, name string, args json.RawMessage) {
 		return // the question is shown when the run has ended with it
 	}
 	c := openCall{id: id, name: name, about: About(name, args), since: n.Now()}
+	for i := range n.open {
+		if n.open[i].name == name {
+			n.open[i].among, c.among = true, true
+		}
+	}
 	n.open = append(n.open, c)
 	n.Progress.Step(MarkStart, strings.TrimSpace(c.name+" "+c.about), "")
 	n.waiting()
@@ -226,10 +232,8 @@ func (n *Narrator) toolResult(m *thread.Message) {
 
 func (n *Narrator) result(c openCall, m *thread.Message) {
 	text := c.name
-	for _, other := range n.open {
-		if other.name == c.name {
-			text = strings.TrimSpace(c.name + " " + c.about)
-		}
+	if c.among {
+		text = strings.TrimSpace(c.name + " " + c.about)
 	}
 	took := ""
 	if !n.Replay && !c.since.IsZero() {

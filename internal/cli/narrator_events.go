@@ -107,14 +107,19 @@ func (n *Narrator) custom(data json.RawMessage) {
 		if wait := time.Duration(e.WaitMS) * time.Millisecond; wait > 0 {
 			attempt += " in " + seconds(wait)
 		}
-		why := e.Reason
-		if why == "" {
-			_ = json.Unmarshal(e.Message, &why) // a text in this kind of event
-		}
-		n.Progress.Step(MarkAgain, strings.TrimSuffix("the model is asked again: "+why, ": "), attempt)
+		n.Progress.Step(MarkAgain, retryText(e.Message, e.Reason), attempt)
 	case "safety_termination":
 		n.Progress.Step(MarkWarn, "the provider's safety filter stopped the model", e.Detector)
 	}
+}
+
+// retryText says why a model is asked again: in the server's words, or else by the kind of the failure.
+func retryText(message json.RawMessage, reason string) string {
+	var text string
+	if json.Unmarshal(message, &text) == nil && strings.TrimSpace(text) != "" {
+		return text
+	}
+	return strings.TrimSuffix("the model is asked again: "+reason, ": ")
 }
 
 // subagent tells the tools that a sub-agent calls.

@@ -72,7 +72,7 @@ func TestNarratorKeepsParallelCallsApart(t *testing.T) {
 • web_fetch https://go.dev
 ✓ web_search temporal 1.0s
 ✗ web_fetch 1.0s Error: status 404
-✓ web_search 3.0s
+✓ web_search go 1.26 3.0s
 `, "\n"), tell(t, false, `
 		updates {"model":{"messages":[]}}
 		messages [{"type":"ai","id":"a1","content":"","tool_calls":[{"id":"c1","name":"web_search","args":{"query":"go 1.26"}},{"id":"c2","name":"web_search","args":{"query":"temporal"}},{"id":"c3","name":"web_fetch","args":{"url":"https://go.dev"}}]},{}]
@@ -89,8 +89,8 @@ func TestNarratorOtherEvents(t *testing.T) {
 	require.Equal(t, strings.TrimLeft(`
   title: Go news
   plan: 1 of 3 done · now: read
-↻ the model is asked again: busy attempt 2 of 5 in 1.5s
-↻ the model is asked again: Overloaded attempt 3
+↻ Model gpt: no connection. Trying again. attempt 2 of 5 in 1.5s
+↻ the model is asked again: overloaded attempt 3
 ↻ the model is asked again attempt 4
   sub-agent: web_search x
 ! sub-agent timed out after 15 minutes
@@ -99,8 +99,8 @@ func TestNarratorOtherEvents(t *testing.T) {
 `, "\n"), tell(t, false, `
 		updates {"TitleMiddleware":{"title":"Go news"}}
 		updates {"model":{"title":"Go news","todos":[{"content":"plan","status":"completed"},{"content":"read","status":"in_progress"},{"content":"write","status":"pending"}]},"x":null}
-		custom {"type":"llm_retry","attempt":2,"max_attempts":5,"wait_ms":1500,"reason":"busy","message":"Busy"}
-		custom {"type":"llm_retry","attempt":3,"message":"Overloaded"}
+		custom {"type":"llm_retry","attempt":2,"max_attempts":5,"wait_ms":1500,"reason":"busy","message":"Model gpt: no connection. Trying again."}
+		custom {"type":"llm_retry","attempt":3,"reason":"overloaded"}
 		custom {"type":"llm_retry","attempt":4}
 		custom {"type":"task_running","task_id":"c","message":{"type":"ai","id":"s","content":"","tool_calls":[{"name":"web_search","args":{"query":"x"},"id":"q"}]}}
 		custom {"type":"task_timed_out","task_id":"c","error":"after 15 minutes"}

@@ -40,8 +40,13 @@ func (p *Prompter) Ask(ctx context.Context, card thread.Card) (Answer, error) {
 		prompt = "Number of your choice, or your own answer: "
 	}
 	var answer Answer
+	doubted := ""
 	err := p.read(ctx, prompt, func(text string) (err error) {
 		answer, err = AnswerCard(card, text)
+		if err == nil && p.IsTTY && answer.OptionID == "" && answer.Value != doubted && strayNumber(card, answer.Value) {
+			doubted = answer.Value
+			return fmt.Errorf("there is no option %s: type a number from 1 to %d, or %s once more to answer just that", doubted, len(card.Options), doubted)
+		}
 		return err
 	})
 	return answer, err

@@ -66,6 +66,20 @@ func TestAskAgainOnATerminalOnly(t *testing.T) {
 	require.NotErrorIs(t, err, ErrNoAnswer)
 }
 
+func TestANumberOfNoOptionIsAskedForAgainOnATerminal(t *testing.T) {
+	t.Parallel()
+	p, w := prompter("9\n2\n", true)
+	answer, err := p.Ask(t.Context(), choiceCard())
+	require.NoError(t, err)
+	require.Equal(t, "option-2", answer.OptionID)
+	require.Contains(t, w.String(), "there is no option 9: type a number from 1 to 2")
+
+	p, _ = prompter("9\n9\n", true)
+	answer, err = p.Ask(t.Context(), choiceCard())
+	require.NoError(t, err)
+	require.Equal(t, Answer{RequestID: "clarification:c1", Value: "9"}, answer, "said twice, it is meant")
+}
+
 func TestAskWithoutAnybodyToAnswer(t *testing.T) {
 	t.Parallel()
 	p, w := prompter("", false)

@@ -59,6 +59,9 @@ func Start(ctx context.Context, o Options) (_ *Daemon, err error) {
 		return nil, err
 	}
 	d.later(func() { _ = ln.Close() })
+	if err := d.checkDatabase(ctx); err != nil {
+		return nil, err
+	}
 	d.say("starting Temporal")
 	namespace, err := d.startTemporal(ctx, o)
 	if err != nil {

@@ -2,6 +2,7 @@ package daemon
 
 import (
 	"context"
+	"io"
 	"log/slog"
 	"os"
 
@@ -31,7 +32,19 @@ func (q quieter) WithGroup(name string) slog.Handler {
 	return quieter{q.Handler.WithGroup(name), q.least}
 }
 
+// errorsOnly is a handler for a process whose terminal is somebody else's.
+type errorsOnly struct{ slog.Handler }
+
+// ErrorLogger writes the product's errors to w and nothing of the Temporal SDK,
+// for which an activity that a stop has cut off is an error too.
+func ErrorLogger(w io.Writer) *slog.Logger {
+	return slog.New(errorsOnly{slog.NewTextHandler(w, &slog.HandlerOptions{Level: slog.LevelError})})
+}
+
 // quiet is log for the Temporal SDK.
 func quiet(log *slog.Logger) *slog.Logger {
+	if _, ok := log.Handler().(errorsOnly); ok {
+		return slog.New(slog.DiscardHandler)
+	}
 	return slog.New(quieter{log.Handler(), slog.LevelWarn}).With("part", "temporal-sdk")
 }

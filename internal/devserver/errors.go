@@ -50,10 +50,18 @@ type PortError struct {
 func (e *PortError) Error() string {
 	if errors.Is(e.Err, syscall.EADDRINUSE) {
 		return fmt.Sprintf("port %d for %s is already in use on %s: stop the program that listens there, "+
-			"or choose another port (0 picks a free one)", e.Port, e.What, loopback)
+			"or choose another port with %s (0 picks a free one)", e.Port, e.What, loopback, e.flag())
 	}
-	return fmt.Sprintf("port %d for %s cannot be opened on %s: %v: choose another port (0 picks a free one)",
-		e.Port, e.What, loopback, e.Err)
+	return fmt.Sprintf("port %d for %s cannot be opened on %s: %v: choose another port with %s (0 picks a free one)",
+		e.Port, e.What, loopback, e.Err, e.flag())
+}
+
+// flag is the one of the command line that chooses the port.
+func (e *PortError) flag() string {
+	if e.What == webUIName {
+		return "--temporal-ui-port"
+	}
+	return "--temporal-port"
 }
 
 // Unwrap returns the system's answer.

@@ -114,3 +114,11 @@ func TestFatalDoesNotEndTheProcess(t *testing.T) {
 		}
 	}
 }
+
+func TestServerLogKeepsQuietOfTheWebUI(t *testing.T) {
+	t.Parallel()
+	l, out := recordedLog(slog.LevelInfo)
+	l.state.phase.Store(running)
+	l.Warn("GetHistory page size is larger than threshold")
+	require.Empty(t, out.String())
+}

@@ -10,15 +10,29 @@ import (
 	"strings"
 )
 
-// quote is a line of a file.
+// quote is a line of a file, with those after it that its sentence goes on in.
 type quote struct {
-	file  string // base name
-	line  int    // from 1
-	text  string
+	file  string   // base name
+	line  int      // from 1
+	lines []string // as they stand in the file
+	text  string   // of them, in one
 	score int
 }
 
-func (q quote) source() string { return fmt.Sprintf("`%s`, line %d", plainName(q.file), q.line) }
+// last is the number of the last line.
+func (q quote) last() int { return q.line + max(len(q.lines), 1) - 1 }
+
+func (q quote) source() string {
+	if q.last() > q.line {
+		return fmt.Sprintf("`%s`, lines %d-%d", plainName(q.file), q.line, q.last())
+	}
+	return fmt.Sprintf("`%s`, line %d", plainName(q.file), q.line)
+}
+
+// block is the quote as Markdown sets it off, line by line as in the file.
+func (q quote) block() string {
+	return "> " + strings.Join(q.lines, "\n> ") + "\n>\n> — " + q.source()
+}
 
 // plainName keeps a file's name from ending the code span that it stands in.
 func plainName(name string) string { return strings.ReplaceAll(name, "`", "'") }
@@ -48,11 +62,14 @@ func (s *demoScript) readFiles() []passCall {
 // order of the file. A file without any is represented by its first lines.
 func (s *demoScript) quotes(file passCall, n int) []quote {
 	words := tellingWords(s.question, maxWords)
+	name := path.Base(file.arg("path"))
+	source := strings.Split(strings.TrimSuffix(file.result, "\n"), "\n")
 	var all []quote
-	number := 0
-	for line := range strings.Lines(file.result) {
-		number++
+	code := false
+	for i, line := range source {
 		text := strings.TrimSpace(line)
+		fence := strings.HasPrefix(text, "```")
+		code = code != fence
 		if text == "" || text == emptyResult || text == "(empty)" {
 			continue
 		}
@@ -60,7 +77,10 @@ func (s *demoScript) quotes(file passCall, n int) []quote {
 		if question := strings.TrimSpace(s.question); len(strings.Fields(question)) > 3 && strings.Contains(text, question) {
 			score = 0 // the question itself answers nothing
 		}
-		all = append(all, quote{path.Base(file.arg("path")), number, shorten(text, maxQuoted), score})
+		if code || fence {
+			score = min(score, scoreHeading) // commands and such say little
+		}
+		all = append(all, quote{file: name, line: i + 1, score: score})
 	}
 	best := slices.Clone(all)
 	slices.SortStableFunc(best, func(a, b quote) int { return cmp.Compare(b.score, a.score) })
@@ -71,7 +91,7 @@ func (s *demoScript) quotes(file passCall, n int) []quote {
 		best = best[:min(2, len(best))]
 	}
 	slices.SortFunc(best, func(a, b quote) int { return cmp.Compare(a.line, b.line) })
-	return best
+	return wholeSentences(best, source, words)
 }
 
 var grepLine = regexp.MustCompile(`(?m)^\s*(` + uploadsDir + `/[^\n]+?):(\d+):[ \t]?(.*)$`)
@@ -85,7 +105,8 @@ func (s *demoScript) grepHits() []quote {
 	var hits []quote
 	for _, m := range grepLine.FindAllStringSubmatch(c.result, -1) {
 		if n, err := strconv.Atoi(m[2]); err == nil {
-			hits = append(hits, quote{file: path.Base(m[1]), line: n, text: shorten(m[3], maxQuoted)})
+			text := shorten(m[3], maxQuoted)
+			hits = append(hits, quote{file: path.Base(m[1]), line: n, lines: []string{text}, text: text})
 		}
 	}
 	return hits
@@ -192,7 +213,7 @@ func (s *demoScript) writeFindings(b *strings.Builder) {
 		for _, f := range files {
 			fmt.Fprintf(b, "### `%s`\n\n", plainName(path.Base(f.arg("path"))))
 			for _, q := range s.quotes(f, perFile) {
-				fmt.Fprintf(b, "> %s\n>\n> — %s\n\n", q.text, q.source())
+				b.WriteString(q.block() + "\n\n")
 			}
 		}
 	}
@@ -201,13 +222,16 @@ func (s *demoScript) writeFindings(b *strings.Builder) {
 
 // writeHits lists what the search found beyond the quotes.
 func (s *demoScript) writeHits(b *strings.Builder, perFile int) {
-	quoted := map[string]bool{}
-	for _, f := range s.readFiles() {
-		for _, q := range s.quotes(f, perFile) {
-			quoted[q.source()] = true
-		}
+	files := s.readFiles()
+	quoted := make([]quote, 0, perFile*len(files))
+	for _, f := range files {
+		quoted = append(quoted, s.quotes(f, perFile)...)
 	}
-	more := slices.DeleteFunc(s.grepHits(), func(q quote) bool { return quoted[q.source()] })
+	more := slices.DeleteFunc(s.grepHits(), func(hit quote) bool {
+		return slices.ContainsFunc(quoted, func(q quote) bool {
+			return q.file == hit.file && q.line <= hit.line && hit.line <= q.last()
+		})
+	})
 	if len(more) == 0 {
 		return
 	}
@@ -243,7 +267,8 @@ func orNone(s string) string {
 	return s
 }
 
-// topQuotes are the n best lines of all files.
+// topQuotes are the n best lines of all files. Headings and links are among them
+// only when nothing else has the question's words.
 func (s *demoScript) topQuotes(n int) []quote {
 	files := s.readFiles()
 	all := make([]quote, 0, n*len(files))
@@ -251,6 +276,9 @@ func (s *demoScript) topQuotes(n int) []quote {
 		all = append(all, s.quotes(f, n)...)
 	}
 	slices.SortStableFunc(all, func(a, b quote) int { return cmp.Compare(b.score, a.score) })
+	if len(all) > 0 && all[0].score > scoreHeading {
+		all = slices.DeleteFunc(all, func(q quote) bool { return q.score <= scoreHeading })
+	}
 	return all[:min(n, len(all))]
 }
 
@@ -263,10 +291,10 @@ func (s *demoScript) finalAnswer() string {
 		b.WriteString(s.noFiles())
 	} else {
 		fmt.Fprintf(&b, "I read %s", count(len(files), "file"))
-		if top := s.topQuotes(1); len(top) > 0 && top[0].score > 0 {
+		if top := s.topQuotes(1); len(top) > 0 && top[0].score > scoreHeading {
 			fmt.Fprintf(&b, ". Closest to your question is “%s” (%s)", top[0].text, top[0].source())
 		} else {
-			b.WriteString(" and found no line with the words of your question")
+			b.WriteString(" and found no sentence with the words of your question")
 		}
 		b.WriteString(".")
 	}
@@ -277,7 +305,7 @@ func (s *demoScript) finalAnswer() string {
 			fmt.Fprintf(&b, " The report could not be saved (%s).", shorten(c.result, 200))
 		}
 		for _, q := range s.topQuotes(keyPoints) {
-			fmt.Fprintf(&b, "\n\n> %s\n>\n> — %s", q.text, q.source())
+			b.WriteString("\n\n" + q.block())
 		}
 	}
 	if len(s.calls) > 0 {

@@ -107,8 +107,12 @@ func (s *demoScript) ask() demoTurn {
 }
 
 func (s *demoScript) read() demoTurn {
-	files := s.textFiles()
-	turn := demoTurn{text: fmt.Sprintf("I found %s and read %s.", count(len(files), "text file"), pronoun(len(files)))}
+	files, all := s.textFiles(), s.allTextFiles()
+	which := pronoun(len(all))
+	if len(all) > len(files) {
+		which = fmt.Sprintf("%d of them", len(files))
+	}
+	turn := demoTurn{text: fmt.Sprintf("I found %s and read %s.", count(len(all), "text file"), which)}
 	for _, f := range files {
 		turn.calls = append(turn.calls, newDemoCall("read_file", "description", "Read "+path.Base(f), "path", f))
 	}
@@ -171,15 +175,18 @@ func (s *demoScript) listed() []string {
 
 // textFiles are the listed files that the demo reads.
 func (s *demoScript) textFiles() []string {
+	all := s.allTextFiles()
+	return all[:min(len(all), maxDemoFiles)]
+}
+
+// allTextFiles are the listed files that the demo could read.
+func (s *demoScript) allTextFiles() []string {
 	var files []string
 	for _, f := range s.listed() {
 		switch strings.ToLower(path.Ext(f)) {
 		case ".md", ".markdown", ".txt", ".csv", ".tsv", ".json", ".jsonl", ".yaml", ".yml", ".xml", ".html", ".htm",
 			".rst", ".org", ".tex", ".srt", ".vtt", ".toml", ".ini", ".go", ".py", ".js", ".ts", ".sql", ".sh":
 			files = append(files, f)
-		}
-		if len(files) == maxDemoFiles {
-			break
 		}
 	}
 	return files

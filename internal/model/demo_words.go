@@ -74,11 +74,15 @@ func splitWords(text string) []string {
 	return words
 }
 
+// scoreHeading is the relevance of a heading, and of links, with words of the
+// question: that of a sentence is higher.
+const scoreHeading = 1
+
 // relevance grows with the words of the question that a line has, whole or by
 // their stem ("durable" for "durability"). Of two lines with as many, one with a
-// figure in it says more, and a heading says least.
+// figure in it says more, and a heading or a list of links says least.
 func relevance(line string, words []string) int {
-	const whole, byStem = 6, 4
+	const whole, byStem = 6, scoreHeading + 3
 	lower := strings.ToLower(line)
 	n := 0
 	for _, w := range words {
@@ -91,8 +95,8 @@ func relevance(line string, words []string) int {
 	}
 	switch {
 	case n == 0:
-	case strings.HasPrefix(strings.TrimSpace(line), "#"):
-		n = 1
+	case strings.HasPrefix(strings.TrimSpace(line), "#"), mostlyLinks(line):
+		n = scoreHeading
 	case strings.ContainsFunc(line, unicode.IsDigit):
 		n++
 	}

@@ -2,6 +2,7 @@ package conversation
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -55,6 +56,9 @@ func (c *conversation) begin(ctx context.Context) (*client.Stream, error) {
 // knownThread looks for the thread to go on in, before files are sent there.
 func (c *conversation) knownThread(ctx context.Context) (client.Thread, error) {
 	t, err := c.client.GetThread(ctx, c.threadID)
+	if errors.Is(err, client.ErrNotFound) {
+		return t, c.noThread()
+	}
 	if err != nil {
 		return t, fmt.Errorf("thread %s: %w", c.threadID, err)
 	}
@@ -62,6 +66,11 @@ func (c *conversation) knownThread(ctx context.Context) (client.Thread, error) {
 		c.progress.Info("The thread waits for an answer: what you say now is taken as one.")
 	}
 	return t, nil
+}
+
+// noThread says that the server does not know the thread.
+func (c *conversation) noThread() error {
+	return cli.Exitf(cli.ExitNotFound, "there is no thread %s on %s", c.threadID, c.server.URL)
 }
 
 // reply starts the run that says the question's text in a thread which may wait for it.
@@ -105,11 +114,14 @@ func (c *conversation) attach(ctx context.Context) (*client.Stream, error) {
 		runs, err = c.client.ListRuns(ctx, c.threadID)
 		return err
 	})
+	if errors.Is(err, client.ErrNotFound) {
+		return nil, c.noThread()
+	}
 	if err != nil {
 		return nil, fmt.Errorf("the runs of thread %s: %w", c.threadID, err)
 	}
 	if len(runs) == 0 {
-		return nil, cli.Exitf(cli.ExitNotFound, "there is no thread %s, or nothing was asked in it yet", c.threadID)
+		return nil, cli.Exitf(cli.ExitNotFound, "there is no thread %s on %s, or nothing was asked in it yet", c.threadID, c.server.URL)
 	}
 	c.run = runs[0]
 	if c.run.Status.Terminal() && c.o.Format != cli.FormatJSONL {

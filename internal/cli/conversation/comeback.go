@@ -3,7 +3,8 @@ package conversation
 import (
 	"fmt"
 	"strings"
-	"unicode"
+
+	"deerflow/internal/cli"
 )
 
 // howToComeBack says where the run goes on and which command leads back to it.
@@ -27,22 +28,11 @@ func (c *conversation) comeBack() string { return c.command("--attach") }
 
 // command is a command line that goes on in the thread.
 func (c *conversation) command(rest string) string {
-	words := []string{"deerflow", "run"}
+	words := []string{cli.Quoted(cli.ProgramName(c.o.Program)), "run"}
 	for _, flag := range c.o.Flags {
-		words = append(words, quoted(flag))
+		words = append(words, cli.Quoted(flag))
 	}
 	return strings.Join(append(words, "--thread", c.threadID, rest), " ")
-}
-
-// quoted writes a word as a POSIX shell reads it.
-func quoted(word string) string {
-	plain := func(r rune) bool {
-		return unicode.IsLetter(r) || unicode.IsDigit(r) || strings.ContainsRune("-_./:=@%+,~", r)
-	}
-	if word != "" && !strings.ContainsFunc(word, func(r rune) bool { return !plain(r) }) && word[0] != '~' {
-		return word
-	}
-	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 }
 
 // capital begins a sentence.

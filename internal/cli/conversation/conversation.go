@@ -173,9 +173,28 @@ func (c *conversation) ask(ctx context.Context, questions []thread.Interrupt) (*
 		}
 		resume[q.ID] = answer.Value
 	}
-	stream, err := c.start(ctx, client.RunRequest{Resume: resume})
+	return c.resume(ctx, client.RunRequest{Resume: resume})
+}
+
+// resume starts the run that carries answers. What a person has typed is worth waiting for a server that is away. An
+// attempt whose reply was lost may have been taken, and the next one is a conflict then, as with an answer given
+// elsewhere: either way the newest run is the one to follow.
+func (c *conversation) resume(ctx context.Context, r client.RunRequest) (*client.Stream, error) {
+	c.link.sending = true
+	defer func() { c.link.sending = false }()
+	var stream *client.Stream
+	attempts := 0
+	err := c.patiently(ctx, func() (err error) {
+		attempts++
+		stream, err = c.start(ctx, r)
+		return err
+	})
 	if errors.Is(err, client.ErrConflict) {
-		c.progress.Note("The question was answered elsewhere meanwhile.")
+		if attempts == 1 {
+			c.progress.Note("The question was answered elsewhere meanwhile.")
+		} else {
+			c.progress.Note("The question has its answer already.")
+		}
 		return c.attach(ctx)
 	}
 	return stream, err
@@ -198,6 +217,10 @@ func (c *conversation) start(ctx context.Context, r client.RunRequest) (*client.
 		r.Context = map[string]any{"model_name": c.o.Model}
 	}
 	stream, err := c.client.StreamRun(ctx, c.threadID, r)
+	var answer *client.StatusError
+	if errors.As(err, &answer) && isRefusal(answer.Status) && answer.Detail != "" {
+		return nil, cli.Exitf(cli.ExitUsage, "the server does not start the run: %s", answer.Detail)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("starting a run in thread %s: %w", c.threadID, err)
 	}

@@ -39,8 +39,11 @@ func (c *conversation) end(ctx context.Context, err error) error {
 	if errors.As(err, &busy) && errors.Is(err, client.ErrConflict) && busy.RunID != "" {
 		return cli.Exitf(cli.ExitFailed, "%w; follow the run that is active with: %s", err, c.comeBack())
 	}
-	if c.run.ID != "" && !c.run.Status.Terminal() {
+	switch {
+	case c.run.ID != "" && !c.run.Status.Terminal():
 		c.progress.Note("The run is not affected. %s", c.howToComeBack())
+	case c.waits():
+		c.progress.Note("Your answer did not arrive. %s", c.howToAnswer())
 	}
 	return Classify(err)
 }

@@ -82,15 +82,20 @@ var errGone = fmt.Errorf("%w for %s", client.ErrUnreachable, giveUpAfter)
 
 // connection knows whether the server is away.
 type connection struct {
-	lostAt time.Time // zero: it is not
-	giveUp context.CancelCauseFunc
+	lostAt  time.Time // zero: it is not
+	giveUp  context.CancelCauseFunc
+	sending bool // an answer is under way, which only this process has
 }
 
 // reconnecting is told about every attempt to reach a server that is away; the person is told once.
 func (c *conversation) reconnecting(lost error, _ time.Duration) {
 	if c.link.lostAt.IsZero() {
 		c.link.lostAt = c.o.Now()
-		c.progress.Note("The connection to the server is lost: %s\nReconnecting; the run is not affected.", cli.Cut(cli.Clean(lost.Error()), maxReason))
+		then := "Reconnecting; the run is not affected."
+		if c.link.sending {
+			then = "Reconnecting; your answer is kept and sent again."
+		}
+		c.progress.Note("The connection to the server is lost: %s\n%s", cli.Cut(cli.Clean(lost.Error()), maxReason), then)
 		c.progress.Status("reconnecting")
 	}
 	if c.o.Now().Sub(c.link.lostAt) > giveUpAfter {

@@ -22,11 +22,12 @@ const stopTimeout = 15 * time.Second
 
 // locate finds the server, or starts one.
 func (c *conversation) locate(ctx context.Context) (*server, error) {
-	s, err := locate.Find(ctx, locate.Options{
-		Server: c.o.Server, DataDir: c.o.DataDir, DefaultServer: c.o.DefaultServer, APIKey: c.o.APIKey,
-	})
+	where := locate.Options{
+		Server: c.o.Server, DataDir: c.o.DataDir, DefaultServer: c.o.DefaultServer, APIKey: c.o.APIKey, Program: c.o.Program,
+	}
+	s, err := locate.Find(ctx, where)
 	if errors.Is(err, locate.ErrNone) {
-		return c.startOwn(ctx)
+		return c.startOwn(ctx, &where)
 	}
 	if err != nil {
 		return nil, err
@@ -35,12 +36,12 @@ func (c *conversation) locate(ctx context.Context) (*server, error) {
 }
 
 // startOwn starts a server for the time of the conversation.
-func (c *conversation) startOwn(ctx context.Context) (*server, error) {
+func (c *conversation) startOwn(ctx context.Context, where *locate.Options) (*server, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
 	if c.o.StartServer == nil {
-		return nil, cli.Exitf(cli.ExitUnreachable, "no DeerFlow server at %s; start one with 'deerflow dev'", c.o.DefaultServer)
+		return nil, where.None()
 	}
 	c.progress.Info("No server is running: one is started on %s for this run.", c.o.DataDir)
 	c.progress.Status("starting")

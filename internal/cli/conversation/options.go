@@ -41,11 +41,13 @@ type Options struct {
 // Deps are the parts of the outside world that a conversation touches.
 type Deps struct {
 	cli.IOStreams
+	// Program is how this program is called in the commands that are told to a person; empty: deerflow.
+	Program string
 	Env     func(string) string
 	Signals <-chan os.Signal
 	// Exit ends the process at a second signal.
 	Exit func(code int)
-	// DefaultServer is the base URL that is asked when nothing else names a server.
+	// DefaultServer is the base URL that is asked when nothing else names a server; empty: none is asked.
 	DefaultServer string
 	// StartServer starts a server in this process. Nil: there must be one.
 	StartServer func(ctx context.Context) (url string, stop func(context.Context) error, err error)

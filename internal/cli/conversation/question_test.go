@@ -3,7 +3,9 @@ package conversation
 import (
 	"encoding/json"
 	"io"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -130,6 +132,56 @@ func TestQuestionThatWasAnsweredElsewhere(t *testing.T) {
 	require.NoError(t, c.run(cli.ExitDone))
 	require.Contains(t, c.errOut.String(), "The question was answered elsewhere meanwhile.")
 	require.Equal(t, "From the page.\n", c.out.String())
+}
+
+func TestAnAnswerWaitsForAServerThatIsAway(t *testing.T) {
+	t.Parallel()
+	s := fakeserver.New(t)
+	s.Script = []fakeserver.Run{askingRun(question("q1", "Name?")), answeringRun("Hello Ada.")}
+	s.Known = []string{"t1"}
+	c := newCall(t, s)
+	in, out := io.Pipe()
+	c.Thread, c.In = "t1", in
+	go func() {
+		waitFor(t, &c.errOut, "Your answer: ")
+		s.Away(true)
+		_, _ = io.WriteString(out, "Ada\n")
+		_ = out.Close()
+		waitFor(t, &c.errOut, "your answer is kept and sent again")
+		s.Away(false)
+	}()
+	require.NoError(t, c.run(cli.ExitDone))
+	require.Equal(t, map[string]string{"q1": "Ada"}, resumeOf(t, s.Bodies()[1]))
+	require.Equal(t, "Hello Ada.\n", c.out.String())
+	require.Contains(t, c.errOut.String(), "Connected again.")
+}
+
+func TestAnAnswerThatDoesNotArriveTellsHowToAnswerLater(t *testing.T) {
+	t.Parallel()
+	s := fakeserver.New(t)
+	s.Script = []fakeserver.Run{askingRun(question("q1", "Name?"))}
+	s.Known = []string{"t1"}
+	c := newCall(t, s)
+	in, out := io.Pipe()
+	c.Thread, c.In, c.Program = "t1", in, "bin/deerflow"
+	var late atomic.Bool
+	c.Now = func() time.Time {
+		if late.Load() {
+			return time.Now().Add(time.Hour)
+		}
+		return time.Now()
+	}
+	go func() {
+		waitFor(t, &c.errOut, "Your answer: ")
+		s.Away(true)
+		_, _ = io.WriteString(out, "Ada\n")
+		_ = out.Close()
+		waitFor(t, &c.errOut, "your answer is kept and sent again")
+		late.Store(true)
+	}()
+	c.ends(cli.ExitUnreachable)
+	require.Contains(t, c.errOut.String(), "The run waits for your answer")
+	require.Contains(t, c.errOut.String(), "\n  bin/deerflow run --thread t1 --attach\n")
 }
 
 func TestReplySaysWhatIsMeant(t *testing.T) {

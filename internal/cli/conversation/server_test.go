@@ -122,7 +122,7 @@ func TestUnknownThreads(t *testing.T) {
 	s := fakeserver.New(t)
 	c := newCall(t, s)
 	c.Thread, c.Files = "nope", []string{c.file("a", "b")}
-	require.ErrorContains(t, c.run(cli.ExitNotFound), "Thread nope not found")
+	require.ErrorContains(t, c.run(cli.ExitNotFound), "no thread nope on "+s.URL)
 	require.Empty(t, s.Uploads())
 
 	c = newCall(t, s)
@@ -134,7 +134,7 @@ func TestUnknownModelIsAUsageError(t *testing.T) {
 	t.Parallel()
 	c := newCall(t, fakeserver.New(t))
 	c.Model = "unknown"
-	require.ErrorContains(t, c.run(cli.ExitUsage), "Model 'unknown' is not in the configured model allowlist")
+	require.ErrorContains(t, c.run(cli.ExitUsage), "the server does not start the run: Model 'unknown' is not in the configured model allowlist")
 }
 
 func TestBusyThreadNamesTheWayToItsRun(t *testing.T) {

@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 
+	"deerflow/internal/cli"
 	"deerflow/internal/cli/locate"
 )
 
@@ -28,17 +29,19 @@ func (e *exam) server(ctx context.Context) []Check {
 			e.announced, e.answers = &a, true
 			return []Check{serverCheck(a.URL, &health, err)}
 		}
-		c.Status, c.Fix = Warn, "nothing is lost: the next 'deerflow dev' goes on where it stopped"
+		c.Status, c.Fix = Warn, "nothing is lost: the next '"+cli.ProgramName(e.o.Program)+" dev' goes on where it stopped"
 		c.Detail = fmt.Sprintf("the server of process %d does not answer at %s: it did not stop in order", a.PID, a.URL)
 	} else if !errors.Is(err, fs.ErrNotExist) {
 		return []Check{{c.Name, Warn, err.Error(), "remove the file when no server runs; it is written at each start"}}
 	}
-	if health, err := locate.Probe(ctx, e.o.DefaultServer); locate.IsServer(err) {
-		e.answers = true
-		return []Check{serverCheck(e.o.DefaultServer, &health, err)}
+	if e.o.DefaultServer != "" {
+		if health, err := locate.Probe(ctx, e.o.DefaultServer); locate.IsServer(err) {
+			e.answers = true
+			return []Check{serverCheck(e.o.DefaultServer, &health, err)}
+		}
 	}
 	if c.Detail == "" {
-		c.Detail = "none is running; start one with 'deerflow dev'"
+		c.Detail = "none is running; start one with '" + cli.ProgramName(e.o.Program) + " dev'"
 	}
 	return []Check{c}
 }

@@ -15,6 +15,7 @@ import (
 	"go.temporal.io/sdk/contrib/envconfig"
 	tlog "go.temporal.io/sdk/log"
 
+	"deerflow/internal/cli"
 	"deerflow/internal/step"
 	"deerflow/workflows"
 )
@@ -72,7 +73,7 @@ func (e *exam) temporal(ctx context.Context) []Check {
 	defer c.Close()
 	return []Check{
 		{Name: name, Status: OK, Detail: o.HostPort + serverVersion(ctx, c)},
-		namespaceCheck(ctx, c, o.Namespace), attributesCheck(ctx, c, o.Namespace), pollersCheck(ctx, c),
+		namespaceCheck(ctx, c, o.Namespace), attributesCheck(ctx, c, o.Namespace), pollersCheck(ctx, c, cli.ProgramName(e.o.Program)),
 	}
 }
 
@@ -134,7 +135,7 @@ func attributesCheck(ctx context.Context, c client.Client, namespace string) Che
 // that lives polls at least once a minute.
 const pollerAge = 90 * time.Second
 
-func pollersCheck(ctx context.Context, c client.Client) Check {
+func pollersCheck(ctx context.Context, c client.Client, program string) Check {
 	const name = "workers"
 	queue, err := c.DescribeTaskQueue(ctx, step.TaskQueue, enumspb.TASK_QUEUE_TYPE_WORKFLOW)
 	if err != nil {
@@ -147,7 +148,7 @@ func pollersCheck(ctx context.Context, c client.Client) Check {
 		}
 	}
 	if n == 0 {
-		return Check{name, Fail, "nobody asks for work on the task queue " + step.TaskQueue, "start 'deerflow worker', or 'deerflow dev'"}
+		return Check{name, Fail, "nobody asks for work on the task queue " + step.TaskQueue, fmt.Sprintf("start '%s worker', or '%[1]s dev'", program)}
 	}
 	return Check{Name: name, Status: OK, Detail: fmt.Sprintf("%d on the task queue %s", n, step.TaskQueue)}
 }

@@ -56,6 +56,8 @@ func TestFind(t *testing.T) {
 		"that of the directory is gone": {Options{DataDir: announced(nobody), DefaultServer: healthy}, healthy, 0},
 		"the usual one":                 {Options{DataDir: t.TempDir(), DefaultServer: healthy}, healthy, 0},
 		"another program on that port":  {Options{DataDir: t.TempDir(), DefaultServer: foreign}, "", cli.ExitUnreachable},
+		"no usual one is wanted":        {Options{DataDir: t.TempDir()}, "", cli.ExitUnreachable},
+		"named by no address":           {Options{Server: "foo", DefaultServer: healthy}, "", cli.ExitUsage},
 		"none":                          {Options{DataDir: t.TempDir(), DefaultServer: nobody}, "", cli.ExitUnreachable},
 	} {
 		s, err := Require(t.Context(), c.o)

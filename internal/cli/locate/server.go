@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/url"
 	"strings"
 
 	"deerflow/internal/cli"
@@ -13,8 +14,9 @@ import (
 type Options struct {
 	Server        string // base URL of the only server that will do; empty: look for one
 	DataDir       string // where a server of this machine announces itself
-	DefaultServer string // base URL that is asked when nothing else names a server
+	DefaultServer string // base URL that is asked when nothing else names a server; empty: only DataDir counts
 	APIKey        string // for /info
+	Program       string // how this program is called in advice; empty: deerflow
 }
 
 // Server is a DeerFlow server that answers.
@@ -32,9 +34,12 @@ var ErrNone = errors.New("no DeerFlow server is running")
 // default one. Its error is [ErrNone], or a [*cli.ExitError] when the server that is meant is away or sick.
 func Find(ctx context.Context, o Options) (*Server, error) {
 	if o.Server != "" {
-		url := strings.TrimRight(o.Server, "/")
+		url, err := address(o.Server)
+		if err != nil {
+			return nil, err
+		}
 		if _, err := Probe(ctx, url); err != nil {
-			return nil, cli.Exitf(cli.ExitUnreachable, "no DeerFlow server at %s: %w; start one with 'deerflow dev', or leave --server out", url, err)
+			return nil, cli.Exitf(cli.ExitUnreachable, "no DeerFlow server at %s: %w; start one with '%s', or leave --server out", url, err, o.dev())
 		}
 		return &Server{URL: url, apiKey: o.APIKey}, nil
 	}
@@ -43,17 +48,47 @@ func Find(ctx context.Context, o Options) (*Server, error) {
 			return &Server{URL: a.URL, TemporalUI: a.TemporalUI, Local: true, apiKey: o.APIKey}, unhealthy(a.URL, err)
 		}
 	}
+	if o.DefaultServer == "" {
+		return nil, ErrNone
+	}
 	if _, err := Probe(ctx, o.DefaultServer); IsServer(err) {
 		return &Server{URL: o.DefaultServer, apiKey: o.APIKey}, unhealthy(o.DefaultServer, err)
 	}
 	return nil, ErrNone
 }
 
+// address is the base URL of a server as a person has typed it.
+func address(typed string) (string, error) {
+	base := strings.TrimRight(strings.TrimSpace(typed), "/")
+	u, err := url.Parse(base)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
+		return "", cli.Exitf(cli.ExitUsage, "the server address %q: want http://host:port, such as http://127.0.0.1:2026", typed)
+	}
+	return base, nil
+}
+
+// dev is the command that starts a server on the data directory that is meant.
+func (o *Options) dev() string {
+	command := cli.Quoted(cli.ProgramName(o.Program)) + " dev"
+	if o.DefaultServer == "" && o.DataDir != "" {
+		command += " --data-dir " + cli.Quoted(o.DataDir)
+	}
+	return command
+}
+
+// None is the error of a command that needs a server which [Find] has not found.
+func (o *Options) None() error {
+	if o.DefaultServer == "" {
+		return cli.Exitf(cli.ExitUnreachable, "no DeerFlow server runs on the data directory %s; start one with '%s', or name one with --server", o.DataDir, o.dev())
+	}
+	return cli.Exitf(cli.ExitUnreachable, "no DeerFlow server at %s; start one with '%s'", o.DefaultServer, o.dev())
+}
+
 // Require is [Find] for commands that do not start a server of their own: none at all is an error that says what to do.
 func Require(ctx context.Context, o Options) (*Server, error) {
 	s, err := Find(ctx, o)
 	if errors.Is(err, ErrNone) {
-		return nil, cli.Exitf(cli.ExitUnreachable, "no DeerFlow server at %s; start one with 'deerflow dev'", o.DefaultServer)
+		return nil, o.None()
 	}
 	if err != nil {
 		return nil, err

@@ -56,7 +56,7 @@ func (s *Session) List(ctx context.Context, o ListOptions) error {
 	}
 	switch {
 	case total == 0 && o.Status == "":
-		s.note(`No threads yet. Ask something with: deerflow run "..."`)
+		s.note(`No threads yet. Ask something with: %s run "..."`, s.program())
 	case total == 0:
 		s.note("No thread is %s.", statusWords(o.Status))
 	case len(list) < total:

@@ -47,6 +47,9 @@ func Open(ctx context.Context, o Options) (*Session, error) {
 // Close drops the connections.
 func (s *Session) Close() { s.client.Close() }
 
+// program is how commands begin that are told to a person.
+func (s *Session) program() string { return cli.ProgramName(s.o.Program) }
+
 // note says something that is no data.
 func (s *Session) note(format string, args ...any) {
 	_, _ = fmt.Fprintln(s.o.ErrOut, cli.CleanLines(fmt.Sprintf(format, args...)))
@@ -93,7 +96,7 @@ func (s *Session) complete(ctx context.Context, prefix string) (string, error) {
 	}
 	switch len(found) {
 	case 0:
-		return "", cli.Exitf(cli.ExitNotFound, "there is no thread %s; see: deerflow threads list", prefix)
+		return "", cli.Exitf(cli.ExitNotFound, "there is no thread %s; see: %s threads list", prefix, s.program())
 	case 1:
 		return found[0], nil
 	}

@@ -100,7 +100,7 @@ func (s *Session) page(v *Shown) string {
 		for i := range v.Questions {
 			writeCard(&b, &v.Questions[i].Value)
 		}
-		fmt.Fprintf(&b, "\nAnswer with: deerflow threads reply %s \"...\"\n", v.ThreadID)
+		fmt.Fprintf(&b, "\nAnswer with: %s threads reply %s \"...\"\n", s.program(), v.ThreadID)
 	}
 	if len(v.Files) > 0 {
 		b.WriteString("\nFiles:\n")

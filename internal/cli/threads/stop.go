@@ -78,7 +78,7 @@ func (s *Session) Delete(ctx context.Context, id string, o DeleteOptions) error 
 	}
 	err = s.client.DeleteThread(ctx, t.ID)
 	if errors.Is(err, client.ErrConflict) {
-		return cli.Exitf(cli.ExitFailed, "thread %s has an active run; cancel it first with: deerflow threads cancel %s", t.ID, t.ID)
+		return cli.Exitf(cli.ExitFailed, "thread %s has an active run; cancel it first with: %s threads cancel %s", t.ID, s.program(), t.ID)
 	}
 	if err != nil {
 		return conversation.Classify(err)
@@ -120,6 +120,6 @@ func (s *Session) Send(ctx context.Context, id, text string) error {
 	if err != nil {
 		return conversation.Classify(fmt.Errorf("starting a run in thread %s: %w", t.ID, err))
 	}
-	s.note("Run %s of thread %s has begun. Follow it with: deerflow threads watch %s", run.ID, t.ID, t.ID)
+	s.note("Run %s of thread %s has begun. Follow it with: %s threads watch %s", run.ID, t.ID, s.program(), t.ID)
 	return nil
 }
