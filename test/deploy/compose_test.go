@@ -151,7 +151,7 @@ func TestBinaryKnowsTheCommands(t *testing.T) {
 		require.NotEmpty(t, command)
 		stdout, stderr, code := testkit.RunCLI(t, append(command[:len(command):len(command)], "--help"), testkit.CLIOptions{})
 		require.Equal(t, 0, code, stderr)
-		require.Contains(t, stdout, "deerflow "+name)
+		require.Contains(t, stdout, " "+name+" [flags]", "it is the command of this name")
 		_, stderr, code = testkit.RunCLI(t, command, testkit.CLIOptions{Env: []string{
 			"DEERFLOW_CONFIG=" + filepath.Join(mustAbs(t, root), "deploy", "config.yaml"), "DEERFLOW_DATA_DIR=" + t.TempDir(),
 		}})
