@@ -91,12 +91,12 @@ func TestIFiles(t *testing.T) {
 		w := filepath.Join(dir, "workspace")
 		require.NoError(t, os.Symlink("/", filepath.Join(w, "rootlink")))
 		require.NoError(t, os.Symlink("/etc/passwd", filepath.Join(w, "pw")))
-		require.NoError(t, os.Symlink("/tmp/breaker-nope", filepath.Join(w, "dangling")))
+		require.NoError(t, os.Symlink("/tmp/deerflow-no-nope", filepath.Join(w, "dangling")))
 		require.NoError(t, os.Symlink("../uploads/a.txt", filepath.Join(w, "inside")))
-		require.NoError(t, os.Symlink("/tmp/breaker-nope-dir", filepath.Join(dir, "outputs", "sub")))
+		require.NoError(t, os.Symlink("/tmp/deerflow-no-nope-dir", filepath.Join(dir, "outputs", "sub")))
 		res := toolResults(t, m, p, id, "I02", rd("/mnt/user-data/workspace/rootlink/etc/passwd"), rd("/mnt/user-data/workspace/pw"),
 			tool("write_file", "path", "/mnt/user-data/workspace/dangling", "content", "x"),
-			tool("write_file", "path", "/mnt/user-data/workspace/rootlink/tmp/breaker-nope", "content", "x"),
+			tool("write_file", "path", "/mnt/user-data/workspace/rootlink/tmp/deerflow-no-nope", "content", "x"),
 			tool("write_file", "path", "/mnt/user-data/outputs/sub/f", "content", "x"),
 			tool("grep", "path", "/mnt/user-data/workspace", "pattern", "root:"),
 			tool("glob", "path", "/mnt/user-data/workspace", "pattern", "**/passwd"),
@@ -108,7 +108,7 @@ func TestIFiles(t *testing.T) {
 			require.NotContains(t, r, "/etc/passwd\n")
 		}
 		require.Contains(t, res[9], "two")
-		_, err := os.Stat("/tmp/breaker-nope")
+		_, err := os.Stat("/tmp/deerflow-no-nope")
 		require.ErrorIs(t, err, os.ErrNotExist)
 		for _, path := range []string{"workspace/pw", "workspace/rootlink/etc/passwd"} {
 			res, err := http.Get(p.URL + "/api/threads/" + id + "/artifacts/mnt/user-data/" + path)
@@ -289,10 +289,10 @@ func TestIUploads(t *testing.T) {
 		require.Equal(t, 4, code/100)
 	}
 	// uploads onto a link
-	require.NoError(t, os.Symlink("/tmp/breaker-upload-target", filepath.Join(userDir(p, id), "uploads", "link.txt")))
+	require.NoError(t, os.Symlink("/tmp/deerflow-no-upload-target", filepath.Join(userDir(p, id), "uploads", "link.txt")))
 	code, body = up(id, [2]string{`filename="link.txt"`, "x"})
 	t.Logf("link: %d %s", code, body)
-	_, err = os.Stat("/tmp/breaker-upload-target")
+	_, err = os.Stat("/tmp/deerflow-no-upload-target")
 	require.ErrorIs(t, err, os.ErrNotExist)
 }
 

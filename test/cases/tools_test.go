@@ -16,13 +16,6 @@ import (
 func TestB(t *testing.T) {
 	m := NewModel(t)
 	p := StartDev(t, DevOptions{Config: configFor(m)})
-	big := strings.Repeat("0123456789abcdef\n", 1000)
-	seed := func(id string) string {
-		path := filepath.Join(userDir(p, id), "outputs", "report.md")
-		write(t, path, big)
-		return path
-	}
-	_ = seed
 	runWires(t, m, p, []wire{
 		{
 			name: "B04", replies: []Reply{ToolCalls(call("b4", "write_file", `{"description":"w","path":"/mnt/user-data/outputs/a.md","content":"unfinis`))}, status: "success", answer: "fine",
