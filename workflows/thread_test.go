@@ -3,6 +3,7 @@ package workflows
 import (
 	"context"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -146,14 +147,15 @@ func TestAnswersComeByUpdateAndBySignal(t *testing.T) {
 func TestStopKeepsTheTextAndLeavesAValidHistory(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
+	var stopped *outcomeOf[step.CancelResult]
 	w.model = func(ctx context.Context, in step.CallModelInput) (step.CallModelResult, error) {
 		if in.Turn == 1 && in.Run == "r1" {
+			stopped = w.stop(0, step.CancelRun{RunID: "r1"})
 			return step.CallModelResult{}, hang(ctx)
 		}
 		return says("done")
 	}
 	w.submit(0, step.SubmitRun{RunID: "r1"}, "go")
-	stopped := w.stop(20*time.Millisecond, step.CancelRun{RunID: "r1"})
 	again := w.stop(time.Minute, step.CancelRun{RunID: "r1"})
 	w.submit(time.Hour, step.SubmitRun{RunID: "r2"}, "go on")
 	w.run()
@@ -171,19 +173,21 @@ func TestStopWhileToolsRunGivesEachCallAResult(t *testing.T) {
 	w.model = func(context.Context, step.CallModelInput) (step.CallModelResult, error) {
 		return asks(call("a", "ls"), call("b", "bash"))
 	}
-	w.tool = func(ctx context.Context, in step.CallToolInput) (step.CallToolResult, error) {
-		if in.Name == "ls" {
-			return step.CallToolResult{}, nil
+	var running atomic.Int32
+	w.tool = func(ctx context.Context, _ step.CallToolInput) (step.CallToolResult, error) {
+		if running.Add(1) == 2 {
+			w.stop(0, step.CancelRun{})
 		}
 		return step.CallToolResult{}, hang(ctx)
 	}
 	w.submit(0, step.SubmitRun{RunID: "r1"}, "go")
-	w.stop(20*time.Millisecond, step.CancelRun{})
 	w.run()
 	seals := w.last().Seals
-	require.Len(t, seals, 1)
-	require.Equal(t, "b", seals[0].Fallback.ToolCallID)
-	require.Equal(t, thread.ToolError, seals[0].Fallback.Status)
+	require.Len(t, seals, 2)
+	for i, id := range []string{"a", "b"} {
+		require.Equal(t, id, seals[i].Fallback.ToolCallID)
+		require.Equal(t, thread.ToolError, seals[i].Fallback.Status)
+	}
 	require.Equal(t, []thread.Segment{{From: 0, To: 4}}, w.last().Cursor.Segments)
 	require.Len(t, w.calls, 1, "no further model request")
 }
@@ -193,13 +197,13 @@ func TestRollbackReturnsToTheStateBefore(t *testing.T) {
 	w := newWorld(t)
 	w.model = func(ctx context.Context, in step.CallModelInput) (step.CallModelResult, error) {
 		if in.Run == "r2" {
+			w.stop(0, step.CancelRun{RunID: "r2", Action: thread.CancelRollback})
 			return step.CallModelResult{}, hang(ctx)
 		}
 		return says("ok")
 	}
 	w.submit(0, step.SubmitRun{RunID: "r1"}, "first")
 	w.submit(time.Hour, step.SubmitRun{RunID: "r2"}, "second")
-	w.stop(time.Hour+20*time.Millisecond, step.CancelRun{RunID: "r2", Action: thread.CancelRollback})
 	w.submit(3*time.Hour, step.SubmitRun{RunID: "r3"}, "third")
 	w.run()
 	require.Equal(t, thread.RunError, w.ends()[1].Status)
@@ -591,11 +595,10 @@ func TestACancelOfTheWorkflowIsAStop(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.model = func(ctx context.Context, _ step.CallModelInput) (step.CallModelResult, error) {
+		w.env.RegisterDelayedCallback(w.env.CancelWorkflow, 0)
 		return step.CallModelResult{}, hang(ctx)
 	}
-	w.submit(0, step.SubmitRun{RunID: "r1"}, "go")
-	w.submit(5*time.Millisecond, step.SubmitRun{RunID: "r2", Multitask: thread.MultitaskEnqueue}, "then this")
-	w.env.RegisterDelayedCallback(w.env.CancelWorkflow, 20*time.Millisecond)
+	w.together(step.SubmitRun{RunID: "r1"}, step.SubmitRun{RunID: "r2", Multitask: thread.MultitaskEnqueue})
 	w.run()
 	var cancelled *temporal.CanceledError
 	require.ErrorAs(t, w.env.GetWorkflowError(), &cancelled, "the Web UI shows what was done")

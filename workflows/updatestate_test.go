@@ -68,13 +68,14 @@ func TestMessagesLeaveTheView(t *testing.T) {
 func TestAnActiveRunRefusesUpdatesOfTheState(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
+	title := "No"
+	var early *outcomeOf[step.UpdateStateResult]
 	w.model = func(ctx context.Context, _ step.CallModelInput) (step.CallModelResult, error) {
+		early = w.update(0, step.UpdateState{ID: "update-1", Title: &title})
+		w.stop(0, step.CancelRun{})
 		return step.CallModelResult{}, hang(ctx)
 	}
-	title := "No"
 	w.submit(0, step.SubmitRun{RunID: "r1"}, "one")
-	early := w.update(10*time.Millisecond, step.UpdateState{ID: "update-1", Title: &title})
-	w.stop(30*time.Millisecond, step.CancelRun{})
 	w.run()
 	require.ErrorContains(t, early.err, "has a run in flight")
 	require.Empty(t, w.last().State.Title)

@@ -212,6 +212,8 @@ func (w *world) together(first, second step.SubmitRun, then ...func()) *outcomeO
 	return out
 }
 
+// stop sends a stop at a time of the test's clock. With 0 it may be
+// called by a fake activity, which is then known to be running.
 func (w *world) stop(at time.Duration, r step.CancelRun) *outcomeOf[step.CancelResult] {
 	out := &outcomeOf[step.CancelResult]{}
 	w.env.RegisterDelayedCallback(func() {
