@@ -3,7 +3,6 @@ package workflows
 import (
 	"context"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -53,162 +52,6 @@ func TestToolsRunTogetherAndResultsStandInCallOrder(t *testing.T) {
 	require.Nil(t, w.calls[0].Commit)
 	require.Equal(t, []string{"/mnt/user-data/outputs/a", "/mnt/user-data/outputs/b", "/mnt/user-data/outputs/c"}, w.last().State.Artifacts)
 	require.Len(t, w.commits, 2)
-}
-
-func TestAQuestionStopsTheLoopAndTheAnswerGoesOnWithIt(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	w.model = func(_ context.Context, in step.CallModelInput) (step.CallModelResult, error) {
-		if in.Turn == 1 {
-			return asks(call("q", "ask_clarification"), call("b", "ls"))
-		}
-		return says("done")
-	}
-	w.tool = func(_ context.Context, in step.CallToolInput) (step.CallToolResult, error) {
-		if in.Name == "ask_clarification" {
-			return question(in.Call)
-		}
-		return step.CallToolResult{}, nil
-	}
-	w.submit(0, step.SubmitRun{RunID: "r1"}, "go")
-	w.env.RegisterDelayedCallback(func() {
-		c := w.last()
-		require.Equal(t, thread.StatusInterrupted, c.Status)
-		require.Len(t, c.Interrupts, 1)
-		require.Equal(t, thread.RunSuccess, c.Ends[0].Status, "the API run ends while the loop waits")
-		require.Len(t, w.tooled, 2, "sibling calls finish first")
-	}, time.Hour)
-	w.submit(24*21*time.Hour, step.SubmitRun{RunID: "r2"}, "the second")
-	w.run()
-	require.Len(t, w.calls, 2)
-	require.Equal(t, 2, w.calls[1].Turn, "the turn counter carries on")
-	require.Equal(t, "r2", w.calls[1].Run)
-	require.Equal(t, []string{"clarification:q"}, w.started[1].Answers)
-	require.Equal(t, "plan", w.started[1].KeepPlan)
-	require.Equal(t, thread.StatusIdle, w.last().Status)
-	require.Empty(t, w.last().Interrupts)
-}
-
-func TestTwoQuestionsAreTwoInterrupts(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	w.model = func(_ context.Context, in step.CallModelInput) (step.CallModelResult, error) {
-		if in.Turn == 1 {
-			return asks(call("q1", "ask_clarification"), call("q2", "ask_clarification"))
-		}
-		return says("done")
-	}
-	w.tool = func(_ context.Context, in step.CallToolInput) (step.CallToolResult, error) { return question(in.Call) }
-	w.submit(0, step.SubmitRun{RunID: "r1"}, "go")
-	w.submit(time.Hour, step.SubmitRun{RunID: "r2", Answers: []string{"clarification:q2"}}, "second first")
-	w.env.RegisterDelayedCallback(func() {
-		require.Len(t, w.last().Interrupts, 1)
-		require.Equal(t, "clarification:q1", w.last().Interrupts[0].ID)
-		require.Len(t, w.calls, 1, "no model call while a question is open")
-	}, 2*time.Hour)
-	late := w.submit(3*time.Hour, step.SubmitRun{RunID: "r3", Answers: []string{"clarification:q2"}}, "again")
-	w.submit(4*time.Hour, step.SubmitRun{RunID: "r4", Answers: []string{"clarification:q1"}}, "first")
-	w.run()
-	require.Error(t, late.err, "a question is answered once")
-	require.Len(t, w.calls, 2)
-	require.Equal(t, thread.StatusIdle, w.last().Status)
-}
-
-func TestAnswersComeByUpdateAndBySignal(t *testing.T) {
-	t.Parallel()
-	for _, how := range []string{"update", "signal"} {
-		t.Run(how, func(t *testing.T) {
-			t.Parallel()
-			w := newWorld(t)
-			w.model = func(_ context.Context, in step.CallModelInput) (step.CallModelResult, error) {
-				if in.Turn == 1 {
-					return asks(call("q", "ask_clarification"))
-				}
-				return says("done")
-			}
-			w.tool = func(_ context.Context, in step.CallToolInput) (step.CallToolResult, error) { return question(in.Call) }
-			w.submit(0, step.SubmitRun{RunID: "r1"}, "go")
-			if how == "update" {
-				w.answer(time.Hour, step.Answer{Text: "blue"})
-			} else {
-				w.env.RegisterDelayedCallback(func() { w.env.SignalWorkflow(step.SignalAnswer, step.Answer{Text: "blue"}) }, time.Hour)
-			}
-			second := w.answer(2*time.Hour, step.Answer{Text: "red"})
-			w.run()
-			require.Len(t, w.started, 2)
-			require.Contains(t, w.started[1].Message.Content.String(), "blue")
-			require.True(t, w.started[1].Message.Hidden())
-			require.Error(t, second.err, "a late answer is refused")
-			require.Len(t, w.ends(), 2)
-		})
-	}
-}
-
-func TestStopKeepsTheTextAndLeavesAValidHistory(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	var stopped *outcomeOf[step.CancelResult]
-	w.model = func(ctx context.Context, in step.CallModelInput) (step.CallModelResult, error) {
-		if in.Turn == 1 && in.Run == "r1" {
-			stopped = w.stop(0, step.CancelRun{RunID: "r1"})
-			return step.CallModelResult{}, hang(ctx)
-		}
-		return says("done")
-	}
-	w.submit(0, step.SubmitRun{RunID: "r1"}, "go")
-	again := w.stop(time.Minute, step.CancelRun{RunID: "r1"})
-	w.submit(time.Hour, step.SubmitRun{RunID: "r2"}, "go on")
-	w.run()
-	require.NoError(t, stopped.err)
-	require.Error(t, again.err, "a late stop is refused")
-	require.Equal(t, thread.RunInterrupted, w.ends()[0].Status)
-	require.Len(t, w.commits[0].Seals, 1)
-	require.True(t, w.commits[0].Seals[0].Stream)
-	require.Equal(t, []thread.Segment{{From: 0, To: 3}}, w.calls[1].Cursor.Segments, "question, half an answer, new question")
-}
-
-func TestStopWhileToolsRunGivesEachCallAResult(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	w.model = func(context.Context, step.CallModelInput) (step.CallModelResult, error) {
-		return asks(call("a", "ls"), call("b", "bash"))
-	}
-	var running atomic.Int32
-	w.tool = func(ctx context.Context, _ step.CallToolInput) (step.CallToolResult, error) {
-		if running.Add(1) == 2 {
-			w.stop(0, step.CancelRun{})
-		}
-		return step.CallToolResult{}, hang(ctx)
-	}
-	w.submit(0, step.SubmitRun{RunID: "r1"}, "go")
-	w.run()
-	seals := w.last().Seals
-	require.Len(t, seals, 2)
-	for i, id := range []string{"a", "b"} {
-		require.Equal(t, id, seals[i].Fallback.ToolCallID)
-		require.Equal(t, thread.ToolError, seals[i].Fallback.Status)
-	}
-	require.Equal(t, []thread.Segment{{From: 0, To: 4}}, w.last().Cursor.Segments)
-	require.Len(t, w.calls, 1, "no further model request")
-}
-
-func TestRollbackReturnsToTheStateBefore(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	w.model = func(ctx context.Context, in step.CallModelInput) (step.CallModelResult, error) {
-		if in.Run == "r2" {
-			w.stop(0, step.CancelRun{RunID: "r2", Action: thread.CancelRollback})
-			return step.CallModelResult{}, hang(ctx)
-		}
-		return says("ok")
-	}
-	w.submit(0, step.SubmitRun{RunID: "r1"}, "first")
-	w.submit(time.Hour, step.SubmitRun{RunID: "r2"}, "second")
-	w.submit(3*time.Hour, step.SubmitRun{RunID: "r3"}, "third")
-	w.run()
-	require.Equal(t, thread.RunError, w.ends()[1].Status)
-	require.Equal(t, []thread.Segment{{From: 0, To: 2}}, w.commits[1].Cursor.Segments)
-	require.Equal(t, []thread.Segment{{From: 0, To: 2}, {From: 4, To: 5}}, w.calls[2].Cursor.Segments)
 }
 
 func TestRunsAgainstEachOther(t *testing.T) {
@@ -457,67 +300,6 @@ func TestAThreadThatIsGoneEndsItsWorkflow(t *testing.T) {
 	require.Equal(t, step.ErrThreadGone, app.Type())
 }
 
-func TestAQueuedRunCanBeStopped(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	w.model = func(context.Context, step.CallModelInput) (step.CallModelResult, error) { return says("ok") }
-	stopped := &outcomeOf[step.CancelResult]{}
-	w.together(step.SubmitRun{RunID: "r1"}, step.SubmitRun{RunID: "r2", Multitask: thread.MultitaskEnqueue}, func() {
-		w.env.UpdateWorkflow(step.UpdateCancelRun, "cancel", stopped, step.CancelRun{RunID: "r2"})
-	})
-	w.run()
-	require.NoError(t, stopped.err)
-	got := map[string]thread.RunStatus{}
-	for _, e := range w.ends() {
-		got[e.RunID] = e.Status
-	}
-	require.Equal(t, map[string]thread.RunStatus{"r1": thread.RunSuccess, "r2": thread.RunInterrupted}, got)
-	require.Len(t, w.calls, 1)
-}
-
-func TestAWaitingThreadCanBeStopped(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	w.model = func(context.Context, step.CallModelInput) (step.CallModelResult, error) {
-		return asks(call("q", "ask_clarification"))
-	}
-	w.tool = func(_ context.Context, in step.CallToolInput) (step.CallToolResult, error) { return question(in.Call) }
-	w.submit(0, step.SubmitRun{RunID: "r1"}, "go")
-	w.stop(time.Hour, step.CancelRun{})
-	late := w.answer(2*time.Hour, step.Answer{Text: "too late"})
-	w.run()
-	require.Error(t, late.err)
-	require.Equal(t, thread.StatusIdle, w.last().Status)
-	require.Empty(t, w.last().Interrupts)
-}
-
-func TestAQuestionMayHaveATimeLimit(t *testing.T) {
-	t.Parallel()
-	for _, rule := range []string{"proceed", "stop"} {
-		t.Run(rule, func(t *testing.T) {
-			t.Parallel()
-			w := newWorld(t)
-			w.plan.Clarification.Timeout, w.plan.Clarification.OnTimeout = time.Hour, rule
-			w.model = func(_ context.Context, in step.CallModelInput) (step.CallModelResult, error) {
-				if in.Turn == 1 {
-					return asks(call("q", "ask_clarification"))
-				}
-				return says("done")
-			}
-			w.tool = func(_ context.Context, in step.CallToolInput) (step.CallToolResult, error) { return question(in.Call) }
-			w.submit(0, step.SubmitRun{RunID: "r1"}, "go")
-			w.run()
-			require.Equal(t, thread.StatusIdle, w.last().Status)
-			if rule == "proceed" {
-				require.Len(t, w.calls, 2)
-				require.Contains(t, w.started[1].Message.Content.String(), "Nobody answered")
-			} else {
-				require.Len(t, w.calls, 1)
-			}
-		})
-	}
-}
-
 func TestALostWorkflowGoesOnFromItsCheckpoint(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -591,40 +373,6 @@ func TestARunThatWasTakenBackIsForgotten(t *testing.T) {
 	}
 }
 
-func TestACancelOfTheWorkflowIsAStop(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	w.model = func(ctx context.Context, _ step.CallModelInput) (step.CallModelResult, error) {
-		w.env.RegisterDelayedCallback(w.env.CancelWorkflow, 0)
-		return step.CallModelResult{}, hang(ctx)
-	}
-	w.together(step.SubmitRun{RunID: "r1"}, step.SubmitRun{RunID: "r2", Multitask: thread.MultitaskEnqueue})
-	w.run()
-	var cancelled *temporal.CanceledError
-	require.ErrorAs(t, w.env.GetWorkflowError(), &cancelled, "the Web UI shows what was done")
-	got := map[string]thread.RunStatus{}
-	for _, e := range w.ends() {
-		got[e.RunID] = e.Status
-	}
-	require.Equal(t, map[string]thread.RunStatus{"r1": thread.RunInterrupted, "r2": thread.RunInterrupted}, got)
-	require.Equal(t, thread.StatusIdle, w.last().Status)
-	require.Len(t, w.calls, 1)
-}
-
-func TestACancelOfTheWorkflowClosesAQuestion(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	w.model = func(context.Context, step.CallModelInput) (step.CallModelResult, error) {
-		return asks(call("q", "ask_clarification"))
-	}
-	w.tool = func(_ context.Context, in step.CallToolInput) (step.CallToolResult, error) { return question(in.Call) }
-	w.submit(0, step.SubmitRun{RunID: "r1"}, "go")
-	w.env.RegisterDelayedCallback(w.env.CancelWorkflow, time.Hour)
-	w.run()
-	require.Empty(t, w.last().Interrupts)
-	require.Equal(t, thread.StatusIdle, w.last().Status)
-}
-
 // A workflow that was ended from outside leaves a run that has started and not
 // ended.
 func TestARunThatLostItsWorkflow(t *testing.T) {
@@ -648,23 +396,4 @@ func TestARunThatLostItsWorkflow(t *testing.T) {
 		require.Equal(t, want, w.ends()[0].Status)
 		require.Equal(t, thread.RunSuccess, w.ends()[1].Status)
 	}
-}
-
-func TestRollbackOfAWaitingQuestion(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	w.model = func(_ context.Context, in step.CallModelInput) (step.CallModelResult, error) {
-		if in.Run == "r1" {
-			return says("before")
-		}
-		return asks(call("q", "ask_clarification"))
-	}
-	w.tool = func(_ context.Context, in step.CallToolInput) (step.CallToolResult, error) { return question(in.Call) }
-	w.submit(0, step.SubmitRun{RunID: "r1"}, "first")
-	w.submit(time.Hour, step.SubmitRun{RunID: "r2"}, "ask me")
-	w.stop(2*time.Hour, step.CancelRun{RunID: "r2", Action: thread.CancelRollback})
-	w.run()
-	require.Equal(t, []thread.Segment{{From: 0, To: 2}}, w.last().Cursor.Segments)
-	require.Empty(t, w.last().Interrupts)
-	require.Equal(t, thread.StatusIdle, w.last().Status)
 }

@@ -10,7 +10,7 @@ import (
 
 func TestB14OutputLimitThreeTimes(t *testing.T) {
 	m := NewModel(t)
-	p := StartDev(t, DevOptions{Config: configFor(m)})
+	p := StartDev(t, DevOptions{Config: ConfigFor(m)})
 	runWires(t, m, p, []wire{
 		{name: "B14three", status: "success", answer: "output limit", replies: []Reply{
 			ToolCalls(writeFile("l1", "keep.md", "a")).With(WithFinish("length")),

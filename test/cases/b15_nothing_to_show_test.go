@@ -10,7 +10,7 @@ import (
 
 func TestB15NothingToShow(t *testing.T) {
 	m := NewModel(t)
-	p := StartDev(t, DevOptions{Config: configFor(m)})
+	p := StartDev(t, DevOptions{Config: ConfigFor(m)})
 	runWires(t, m, p, []wire{
 		{
 			name: "B15a", replies: []Reply{ToolCalls(ls("a", "/mnt/user-data")), Text("")}, answer: "fine",

@@ -18,16 +18,16 @@ func TestE08CancelOfAQueuedRun(t *testing.T) {
 	gate := NewGate()
 	m.On(LastUser("hold")).Respond(func(*Request) Reply { return Text("held text here", WithChunks(3), At(2, Hold(gate))) })
 	m.Respond(func(r *Request) Reply { return Text("answer to " + r.LastUser()) })
-	p := StartDev(t, DevOptions{Config: configFor(m)})
+	p := StartDev(t, DevOptions{Config: ConfigFor(m)})
 	api := p.API()
 	ctx := patient(t)
 	t.Run("queued", func(t *testing.T) {
 		id := newThread(t, api)
-		r, err := api.CreateRun(ctx, id, say("hold"))
+		r, err := api.CreateRun(ctx, id, SayWatched("hold"))
 		require.NoError(t, err)
 		var q []Run
 		for i := range 3 {
-			req := say(fmt.Sprintf("queued %d", i))
+			req := SayWatched(fmt.Sprintf("queued %d", i))
 			req.MultitaskStrategy = "enqueue"
 			x, err := api.CreateRun(ctx, id, req)
 			require.NoError(t, err)
@@ -49,7 +49,7 @@ func TestE08CancelOfAQueuedRun(t *testing.T) {
 		require.ErrorIs(t, err, os.ErrNotExist)
 		_, err = api.Thread(ctx, id)
 		require.Equal(t, 404, StatusOf(err))
-		_, err = api.CreateRun(ctx, id, say("x"))
+		_, err = api.CreateRun(ctx, id, SayWatched("x"))
 		require.Equal(t, 404, StatusOf(err))
 		// the same id anew
 		_, err = api.CreateThread(ctx, id, nil)
@@ -62,9 +62,9 @@ func TestE08CancelOfAQueuedRun(t *testing.T) {
 		id := newThread(t, api)
 		gate2 := NewGate()
 		m.On(LastUser("other gate")).Always(Text("x", At(0, Hold(gate2))))
-		r, err := api.CreateRun(ctx, id, say("other gate"))
+		r, err := api.CreateRun(ctx, id, SayWatched("other gate"))
 		require.NoError(t, err)
-		req := say("queued")
+		req := SayWatched("queued")
 		req.MultitaskStrategy = "enqueue"
 		x, err := api.CreateRun(ctx, id, req)
 		require.NoError(t, err)
@@ -93,12 +93,12 @@ func TestCrashQueueCancelledTemporalLost(t *testing.T) {
 	gate := NewGate()
 	m.On(LastUser("hold")).Respond(func(r *Request) Reply { return Text("held", WithChunks(2), At(1, Hold(gate))) })
 	m.Respond(func(r *Request) Reply { return Text("answer to "+r.LastUser(), WithChunks(2)) })
-	p := StartDev(t, DevOptions{Config: configFor(m)})
+	p := StartDev(t, DevOptions{Config: ConfigFor(m)})
 	id := newThread(t, p.API())
-	_, err := p.API().CreateRun(patient(t), id, say("hold"))
+	_, err := p.API().CreateRun(patient(t), id, SayWatched("hold"))
 	require.NoError(t, err)
 	<-gate.Reached()
-	req := say("q")
+	req := SayWatched("q")
 	req.MultitaskStrategy = "enqueue"
 	x, err := p.API().CreateRun(patient(t), id, req)
 	require.NoError(t, err)

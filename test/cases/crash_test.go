@@ -20,10 +20,10 @@ func TestCrashRightAfterSubmit(t *testing.T) {
 	m.Respond(func(r *Request) Reply {
 		return Text("answer to "+r.LastUser(), WithChunks(3), WithDelay(5*time.Millisecond))
 	})
-	p := StartDev(t, DevOptions{Config: configFor(m)})
+	p := StartDev(t, DevOptions{Config: ConfigFor(m)})
 	for i, wait := range []time.Duration{0, 2, 5, 10, 20, 30, 45, 60} {
 		id := newThread(t, p.API())
-		_, err := p.API().CreateRun(patient(t), id, say(fmt.Sprintf("q%d", i)))
+		_, err := p.API().CreateRun(patient(t), id, SayWatched(fmt.Sprintf("q%d", i)))
 		require.NoError(t, err)
 		time.Sleep(wait * time.Millisecond)
 		p.Kill9()
@@ -51,9 +51,9 @@ func TestCrashInBatch(t *testing.T) {
 			call("c5", "bash", map[string]any{"description": "d", "command": "echo five >> five.txt; sleep 3"}),
 		), Text("fine")))
 	m.Respond(func(r *Request) Reply { return Text("fine") })
-	p := StartDev(t, DevOptions{Config: configFor(m)})
+	p := StartDev(t, DevOptions{Config: ConfigFor(m)})
 	id := newThread(t, p.API())
-	s, err := p.API().StreamRun(patient(t), id, say("batch"))
+	s, err := p.API().StreamRun(patient(t), id, SayWatched("batch"))
 	require.NoError(t, err)
 	require.Eventually(t, func() bool {
 		_, err := os.Stat(filepath.Join(userDir(p, id), "workspace", "effect.txt"))
@@ -89,12 +89,12 @@ func TestCrashInBatch(t *testing.T) {
 func TestCrashAtTheEnd(t *testing.T) {
 	m := NewModel(t)
 	m.Respond(func(r *Request) Reply { return Text("answer to "+r.LastUser(), WithChunks(2)) })
-	p := StartDev(t, DevOptions{Config: configFor(m)})
+	p := StartDev(t, DevOptions{Config: ConfigFor(m)})
 	id := newThread(t, p.API())
 	total := 0
 	for i, wait := range []time.Duration{0, 1, 3, 6, 10, 15} {
 		q := fmt.Sprintf("q%d", i)
-		s, err := p.API().StreamRun(patient(t), id, say(q))
+		s, err := p.API().StreamRun(patient(t), id, SayWatched(q))
 		require.NoError(t, err)
 		seen := ""
 		_, err = s.Until(patient(t), func(f Frame) bool {
@@ -129,14 +129,14 @@ func TestCrashWithQueue(t *testing.T) {
 	gate := NewGate()
 	m.On(LastUser("hold")).Respond(func(r *Request) Reply { return Text("held", WithChunks(2), At(1, Hold(gate))) })
 	m.Respond(func(r *Request) Reply { return Text("answer to "+r.LastUser(), WithChunks(2)) })
-	p := StartDev(t, DevOptions{Config: configFor(m)})
+	p := StartDev(t, DevOptions{Config: ConfigFor(m)})
 	id := newThread(t, p.API())
-	_, err := p.API().CreateRun(patient(t), id, say("hold"))
+	_, err := p.API().CreateRun(patient(t), id, SayWatched("hold"))
 	require.NoError(t, err)
 	<-gate.Reached()
 	var q []Run
 	for i := range 3 {
-		req := say(fmt.Sprintf("q%d", i))
+		req := SayWatched(fmt.Sprintf("q%d", i))
 		req.MultitaskStrategy = "enqueue"
 		x, err := p.API().CreateRun(patient(t), id, req)
 		require.NoError(t, err)
@@ -160,11 +160,11 @@ func TestCrashDuringCancel(t *testing.T) {
 	m := NewModel(t)
 	m.On(LastUser("hold")).Always(ToolCalls(call("s1", "bash", map[string]any{"description": "w", "command": "sleep 304.1"}), ls("s2", "/mnt/user-data")))
 	m.Respond(func(r *Request) Reply { return Text("answer to "+r.LastUser(), WithChunks(2)) })
-	p := StartDev(t, DevOptions{Config: configFor(m)})
+	p := StartDev(t, DevOptions{Config: ConfigFor(m)})
 	for i, action := range []string{"interrupt", "rollback", "interrupt", "rollback"} {
 		id := newThread(t, p.API())
 		require.Equal(t, "success", run(t, p.API(), id, "before").Status)
-		r, err := p.API().CreateRun(patient(t), id, say("hold"))
+		r, err := p.API().CreateRun(patient(t), id, SayWatched("hold"))
 		require.NoError(t, err)
 		require.Eventually(t, func() bool { return len(messages(t, p.API(), id)) >= 4 }, patience, 10*time.Millisecond)
 		require.NoError(t, p.API().CancelRun(patient(t), id, r.RunID, CancelOptions{Action: action}))
@@ -197,7 +197,7 @@ func TestCrashTwentyThreads(t *testing.T) {
 		}
 		return Text("answer to "+r.LastUser(), WithChunks(4), WithDelay(10*time.Millisecond))
 	})
-	p := StartDev(t, DevOptions{Config: configFor(m)})
+	p := StartDev(t, DevOptions{Config: ConfigFor(m)})
 	var ids []string
 	var wg sync.WaitGroup
 	for i := range 20 {
@@ -206,7 +206,7 @@ func TestCrashTwentyThreads(t *testing.T) {
 		wg.Add(1)
 		go func() {
 			defer wg.Done()
-			_, _ = p.API().CreateRun(patient(t), id, say(fmt.Sprintf("q%d", i)))
+			_, _ = p.API().CreateRun(patient(t), id, SayWatched(fmt.Sprintf("q%d", i)))
 		}()
 	}
 	wg.Wait()
@@ -247,10 +247,10 @@ func TestM08ContinueAsNew(t *testing.T) {
 		return Text("done")
 	})
 	m.Respond(func(r *Request) Reply { return Text("answer to " + r.LastUser()) })
-	p := StartDev(t, DevOptions{Config: configFor(m, "thread:\n  continue_as_new_events: 20")})
+	p := StartDev(t, DevOptions{Config: ConfigFor(m, "thread:\n  continue_as_new_events: 20")})
 	for round := range 2 {
 		id := newThread(t, p.API())
-		s, err := p.API().StreamRun(patient(t), id, say("look"))
+		s, err := p.API().StreamRun(patient(t), id, SayWatched("look"))
 		require.NoError(t, err)
 		frames, err := s.Until(patient(t), IsEvent("end"))
 		require.NoError(t, err)
@@ -263,11 +263,11 @@ func TestM08ContinueAsNew(t *testing.T) {
 			p = restarted(p)
 		}
 		req := Resume("this")
-		req.StreamMode = modes
+		req.StreamMode = WatchModes()
 		s, err = p.API().StreamRun(patient(t), id, req)
 		require.NoError(t, err)
 		for i := range 3 {
-			q := say(fmt.Sprintf("q%d", i))
+			q := SayWatched(fmt.Sprintf("q%d", i))
 			q.MultitaskStrategy = "enqueue"
 			_, err := p.API().CreateRun(patient(t), id, q)
 			require.NoError(t, err)
@@ -299,10 +299,10 @@ func TestM10Outage(t *testing.T) {
 		}
 		return Text("back")
 	})
-	p := StartDev(t, DevOptions{Config: configFor(m)})
+	p := StartDev(t, DevOptions{Config: ConfigFor(m)})
 	begin = time.Now()
 	id := newThread(t, p.API())
-	s, err := p.API().StreamRun(patient(t), id, say("go"))
+	s, err := p.API().StreamRun(patient(t), id, SayWatched("go"))
 	require.NoError(t, err)
 	frames, err := s.Until(patient(t), IsEvent("end"))
 	require.NoError(t, err)

@@ -67,7 +67,7 @@ func tool(name string, more ...any) Call {
 
 func TestIFiles(t *testing.T) {
 	m := NewModel(t)
-	p := StartDev(t, DevOptions{Config: configFor(m), Env: []string{"SECRET_TOKEN=hunter2", "OPENAI_API_KEY=sk-hunter2"}})
+	p := StartDev(t, DevOptions{Config: ConfigFor(m), Env: []string{"SECRET_TOKEN=hunter2", "OPENAI_API_KEY=sk-hunter2"}})
 	api := p.API()
 	id := newThread(t, api)
 	_, err := api.Upload(patient(t), id, UploadFile{Name: "a.txt", Content: []byte("one\ntwo\nthree\n")})
@@ -213,7 +213,7 @@ func get(t *testing.T, p *Process, path string, h map[string]string) (int, strin
 
 func TestIUploads(t *testing.T) {
 	m := NewModel(t)
-	p := StartDev(t, DevOptions{Config: configFor(m)})
+	p := StartDev(t, DevOptions{Config: ConfigFor(m)})
 	api := p.API()
 	id := newThread(t, api)
 	up := func(id string, parts ...[2]string) (int, string) {
@@ -299,7 +299,7 @@ func TestIUploads(t *testing.T) {
 func TestHostOrigin(t *testing.T) {
 	m := NewModel(t)
 	m.Respond(func(*Request) Reply { return Text("fine") })
-	p := StartDev(t, DevOptions{Config: configFor(m)})
+	p := StartDev(t, DevOptions{Config: ConfigFor(m)})
 	_, port, _ := net.SplitHostPort(p.Addr())
 	for _, h := range []map[string]string{
 		{"Host": "evil.com"},
@@ -363,7 +363,7 @@ func TestC01Loops(t *testing.T) {
 		}
 		return Text("a last word")
 	})
-	p := StartDev(t, DevOptions{Config: configFor(m, "thread: {max_turns: 60}")})
+	p := StartDev(t, DevOptions{Config: ConfigFor(m, "thread: {max_turns: 60}")})
 	for name, limit := range map[string]int{"same": 5, "pair": 12, "lines": 60, "files": 60} {
 		t.Run(name, func(t *testing.T) {
 			id := newThread(t, p.API())
@@ -378,7 +378,7 @@ func TestC01Loops(t *testing.T) {
 	}
 	t.Run("turncap", func(t *testing.T) {
 		id := newThread(t, p.API())
-		req := say("turncap!")
+		req := SayWatched("turncap!")
 		req.Config = map[string]any{"recursion_limit": 4}
 		r := do(t, p.API(), id, req)
 		t.Logf("%s %s %q", r.Status, r.StopReason, shape(messages(t, p.API(), id)))
@@ -389,7 +389,7 @@ func TestC01Loops(t *testing.T) {
 
 func TestC10BadRequests(t *testing.T) {
 	m := NewModel(t)
-	p := StartDev(t, DevOptions{Config: configFor(m)})
+	p := StartDev(t, DevOptions{Config: ConfigFor(m)})
 	for _, code := range []int{400, 401, 402, 403, 404, 422} {
 		t.Run(fmt.Sprint(code), func(t *testing.T) {
 			mark := fmt.Sprintf("code %d.", code)

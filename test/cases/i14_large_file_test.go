@@ -12,7 +12,7 @@ import (
 
 func TestI14GrepNamesWhatItLeftOut(t *testing.T) {
 	m := NewModel(t)
-	p := StartDev(t, DevOptions{Config: configFor(m)})
+	p := StartDev(t, DevOptions{Config: ConfigFor(m)})
 	id := newThread(t, p.API())
 	write(t, filepath.Join(userDir(p, id), "uploads", "many.txt"), strings.Repeat("match here\n", 300000))
 	res := toolResults(t, m, p, id, "I14b", tool("grep", "path", "/mnt/user-data/uploads", "pattern", "match"))

@@ -15,11 +15,11 @@ func TestIDsClientForeseesIDs(t *testing.T) {
 	gate := NewGate()
 	m.On(LastUser("tools")).Enqueue(ToolCalls(ls("a", "/mnt/user-data"), ls("b", "/mnt/user-data")).With(At(1, Hold(gate))), Text("first answer"))
 	m.Respond(func(*Request) Reply { return Text("fine") })
-	p := StartDev(t, DevOptions{Config: configFor(m)})
+	p := StartDev(t, DevOptions{Config: ConfigFor(m)})
 	api := p.API()
 	ctx := patient(t)
 	id := newThread(t, api)
-	r, err := api.CreateRun(ctx, id, say("tools"))
+	r, err := api.CreateRun(ctx, id, SayWatched("tools"))
 	require.NoError(t, err)
 	<-gate.Reached()
 	var queued []Run

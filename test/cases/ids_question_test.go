@@ -15,7 +15,7 @@ func TestIDsQuestionAfterRollback(t *testing.T) {
 	m.On(LastUser("first")).Always(ToolCalls(ask("call_0", "Old question?"), call("call_1", "bash", map[string]any{"description": "w", "command": "sleep 303.1"})))
 	m.On(LastUser("second")).Enqueue(ToolCalls(ask("call_0", "New question?")))
 	m.Respond(func(*Request) Reply { return Text("fine") })
-	p := StartDev(t, DevOptions{Config: configFor(m)})
+	p := StartDev(t, DevOptions{Config: ConfigFor(m)})
 	api := p.API()
 	ctx := patient(t)
 	for _, action := range []string{"rollback", "interrupt"} {
@@ -24,7 +24,7 @@ func TestIDsQuestionAfterRollback(t *testing.T) {
 				m.On(LastUser("second")).Enqueue(ToolCalls(ask("call_0", "New question?")))
 			}
 			id := newThread(t, api)
-			r, err := api.CreateRun(ctx, id, say("first"))
+			r, err := api.CreateRun(ctx, id, SayWatched("first"))
 			require.NoError(t, err)
 			require.Eventually(t, func() bool {
 				for _, x := range messages(t, api, id) {
@@ -35,7 +35,7 @@ func TestIDsQuestionAfterRollback(t *testing.T) {
 				return false
 			}, patience, 20*time.Millisecond)
 			require.NoError(t, api.CancelRun(ctx, id, r.RunID, CancelOptions{Wait: true, Action: action}))
-			r = do(t, api, id, say("second"))
+			r = do(t, api, id, SayWatched("second"))
 			list := messages(t, api, id)
 			t.Logf("%s %s %q", r.Status, r.StopReason, shape(list))
 			require.Contains(t, last(list).Text(), "New question?")
@@ -52,7 +52,7 @@ func TestIDsClientTakesTheQuestionsID(t *testing.T) {
 	m := NewModel(t)
 	m.On(LastUser("hello")).Enqueue(ToolCalls(ask("call_0", "New question?")))
 	m.Respond(func(*Request) Reply { return Text("fine") })
-	p := StartDev(t, DevOptions{Config: configFor(m)})
+	p := StartDev(t, DevOptions{Config: ConfigFor(m)})
 	api := p.API()
 	ctx := patient(t)
 	id := newThread(t, api)
@@ -67,5 +67,5 @@ func TestIDsClientTakesTheQuestionsID(t *testing.T) {
 	t.Logf("%s %q", r.Status, shape(list))
 	require.Equal(t, "human: hello", shape(list)[0])
 	require.Contains(t, last(list).Text(), "New question?")
-	require.Equal(t, "success", do(t, api, id, say("on")).Status)
+	require.Equal(t, "success", do(t, api, id, SayWatched("on")).Status)
 }

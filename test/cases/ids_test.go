@@ -13,10 +13,10 @@ func TestIDsClientReusesIDs(t *testing.T) {
 	m := NewModel(t)
 	m.On(LastUser("tools")).Enqueue(ToolCalls(ls("a", "/mnt/user-data"), ls("b", "/mnt/user-data")), Text("first answer"))
 	m.Respond(func(*Request) Reply { return Text("fine") })
-	p := StartDev(t, DevOptions{Config: configFor(m)})
+	p := StartDev(t, DevOptions{Config: ConfigFor(m)})
 	api := p.API()
 	id := newThread(t, api)
-	do(t, api, id, say("tools"))
+	do(t, api, id, SayWatched("tools"))
 	list := messages(t, api, id)
 	t.Logf("%q", shape(list))
 	for _, i := range []int{1, 2, 4, 0} { // the call, a result, an answer, the question
@@ -36,7 +36,7 @@ func TestIDsClientReusesIDs(t *testing.T) {
 func TestHostileMessages(t *testing.T) {
 	m := NewModel(t)
 	m.Respond(func(*Request) Reply { return Text("fine") })
-	p := StartDev(t, DevOptions{Config: configFor(m)})
+	p := StartDev(t, DevOptions{Config: ConfigFor(m)})
 	api := p.API()
 	ctx := patient(t)
 	deep := strings.Repeat("[", 20000) + strings.Repeat("]", 20000)

@@ -15,7 +15,7 @@ import (
 func TestJ07DirectoryRemoved(t *testing.T) {
 	m := NewModel(t)
 	m.On(LastUser("files")).Respond(ByTurn(ToolCalls(sh("echo hi > b; cat b"), writeFile("", "a.md", "x")), Text("fine")))
-	p := StartDev(t, DevOptions{Config: configFor(m)})
+	p := StartDev(t, DevOptions{Config: ConfigFor(m)})
 	api := p.API()
 	id := newThread(t, api)
 	require.Equal(t, "success", run(t, api, id, "files").Status)

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 	"time"
 
@@ -22,29 +21,6 @@ func patient(t *testing.T) context.Context {
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	t.Cleanup(cancel)
 	return ctx
-}
-
-func configFor(m *testkit.Model, extra ...string) string {
-	return fmt.Sprintf(`models:
-  - name: kit
-    use: openai
-    model: kit-model
-    api_key: kit-key
-    base_url: %s
-sandbox:
-  allow_host_bash: true
-llm_call:
-  retry_base_delay_ms: 50
-  retry_cap_delay_ms: 200
-%s`, m.URL(), strings.Join(extra, "\n"))
-}
-
-var modes = []string{"messages-tuple", "values", "updates", "custom"}
-
-func say(text string) testkit.RunRequest {
-	r := testkit.Say(text)
-	r.StreamMode = modes
-	return r
 }
 
 func messages(t *testing.T, api *testkit.API, threadID string) []testkit.Message {
@@ -94,7 +70,7 @@ func newThread(t *testing.T, api *testkit.API) string {
 func run(t *testing.T, api *testkit.API, id, text string) testkit.Run {
 	t.Helper()
 	ctx := patient(t)
-	r, err := api.CreateRun(ctx, id, say(text))
+	r, err := api.CreateRun(ctx, id, testkit.SayWatched(text))
 	require.NoError(t, err)
 	r, err = api.AwaitRun(ctx, id, r.RunID)
 	require.NoError(t, err)
@@ -130,7 +106,7 @@ func call(id, name string, args any) testkit.Call {
 }
 
 func sayAs(id, text string) testkit.RunRequest {
-	return testkit.RunRequest{Input: map[string]any{"messages": []any{map[string]any{"role": "user", "content": text, "id": id}}}, StreamMode: modes}
+	return testkit.RunRequest{Input: map[string]any{"messages": []any{map[string]any{"role": "user", "content": text, "id": id}}}, StreamMode: testkit.WatchModes()}
 }
 
 func do(t *testing.T, api *testkit.API, id string, req testkit.RunRequest) testkit.Run {
@@ -167,4 +143,13 @@ func awaitAll(t *testing.T, api *testkit.API, id string, want ...string) {
 			require.Contains(t, want, r.Status)
 		}
 	}
+}
+
+// awaitFile waits until a tool has made the file: from then on it runs.
+func awaitFile(t *testing.T, path string) {
+	t.Helper()
+	require.Eventually(t, func() bool {
+		_, err := os.Stat(path)
+		return err == nil
+	}, patience, 5*time.Millisecond)
 }

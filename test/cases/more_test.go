@@ -18,7 +18,7 @@ import (
 func TestManyEnqueuedAtOnce(t *testing.T) {
 	m := NewModel(t)
 	m.Respond(func(r *Request) Reply { return Text("answer to " + r.LastUser()) })
-	p := StartDev(t, DevOptions{Config: configFor(m, "thread:\n  continue_as_new_events: 20")})
+	p := StartDev(t, DevOptions{Config: ConfigFor(m, "thread:\n  continue_as_new_events: 20")})
 	api := p.API()
 	id := newThread(t, api)
 	var wg sync.WaitGroup
@@ -27,7 +27,7 @@ func TestManyEnqueuedAtOnce(t *testing.T) {
 		wg.Add(1)
 		go func() {
 			defer wg.Done()
-			req := say(fmt.Sprintf("q%d.", i))
+			req := SayWatched(fmt.Sprintf("q%d.", i))
 			req.MultitaskStrategy = "enqueue"
 			_, errs[i] = api.CreateRun(patient(t), id, req)
 		}()
@@ -58,7 +58,7 @@ func TestRacesAtAQuestion(t *testing.T) {
 	m := NewModel(t)
 	m.On(LastUser("ask")).Respond(func(*Request) Reply { return ToolCalls(ask("", "What?")) })
 	m.Respond(func(r *Request) Reply { return Text("fine") })
-	p := StartDev(t, DevOptions{Config: configFor(m)})
+	p := StartDev(t, DevOptions{Config: ConfigFor(m)})
 	api := p.API()
 	for round := range 6 {
 		id := newThread(t, api)
@@ -98,7 +98,7 @@ func TestTwoQuestions(t *testing.T) {
 	m := NewModel(t)
 	m.On(LastUser("ask")).Always(ToolCalls(ask("q1", "One?"), ask("q2", "Two?"), ls("l", "/mnt/user-data")))
 	m.Respond(func(r *Request) Reply { return Text("fine") })
-	p := StartDev(t, DevOptions{Config: configFor(m)})
+	p := StartDev(t, DevOptions{Config: ConfigFor(m)})
 	id := newThread(t, p.API())
 	run(t, p.API(), id, "ask")
 	r := do(t, p.API(), id, Resume(map[string]any{"clarification:q2": "zwei"}))
@@ -129,10 +129,10 @@ func TestA23Reader(t *testing.T) {
 	m.On(LastUser("markup")).Always(Text(`<tool_call>{"name":"ls","arguments":{}}</tool_call>`))
 	m.On(LastUser("hang")).Always(Text("a b c d", WithChunks(4), At(2, Hang())))
 	m.Respond(func(r *Request) Reply { return Text("fine") })
-	p := StartDev(t, DevOptions{Config: configFor(m, "  retry_max_attempts: 4")})
+	p := StartDev(t, DevOptions{Config: ConfigFor(m, "  retry_max_attempts: 4")})
 	api := p.API()
 	id := newThread(t, api)
-	s, err := api.StreamRun(patient(t), id, say("cut"))
+	s, err := api.StreamRun(patient(t), id, SayWatched("cut"))
 	require.NoError(t, err)
 	frames, err := s.All(patient(t))
 	require.NoError(t, err)
@@ -179,7 +179,7 @@ func TestA23Reader(t *testing.T) {
 	// on_disconnect
 	for _, mode := range []string{"cancel", "continue"} {
 		id = newThread(t, api)
-		req := say("hang")
+		req := SayWatched("hang")
 		req.OnDisconnect = mode
 		s, err = api.StreamRun(patient(t), id, req)
 		require.NoError(t, err)
@@ -214,10 +214,10 @@ func TestE18Values(t *testing.T) {
 		}
 		return Text("done")
 	})
-	p := StartDev(t, DevOptions{Config: configFor(m)})
+	p := StartDev(t, DevOptions{Config: ConfigFor(m)})
 	api := p.API()
 	id := newThread(t, api)
-	slow, err := api.StreamRun(patient(t), id, say("steps!"))
+	slow, err := api.StreamRun(patient(t), id, SayWatched("steps!"))
 	require.NoError(t, err)
 	fast, err := api.JoinStream(patient(t), id, slow.RunID(), "-1")
 	require.NoError(t, err)
@@ -242,12 +242,12 @@ func TestE19Shutdown(t *testing.T) {
 	m.On(LastUser("stream")).Enqueue(Text("a b c", WithChunks(3), At(2, Hang())))
 	m.On(LastUser("ask")).Always(ToolCalls(ask("q", "What?")))
 	m.Respond(func(r *Request) Reply { return Text("fine") })
-	p := StartDev(t, DevOptions{Config: configFor(m)})
+	p := StartDev(t, DevOptions{Config: ConfigFor(m)})
 	api := p.API()
 	ids := map[string]string{}
 	for _, what := range []string{"tool", "stream", "ask"} {
 		ids[what] = newThread(t, api)
-		_, err := api.CreateRun(patient(t), ids[what], say(what))
+		_, err := api.CreateRun(patient(t), ids[what], SayWatched(what))
 		require.NoError(t, err)
 	}
 	require.Eventually(t, func() bool {
@@ -293,7 +293,7 @@ func TestA18ModelSwitch(t *testing.T) {
 	p := StartDev(t, DevOptions{Config: cfg})
 	id := newThread(t, p.API())
 	for i, name := range []string{"plain", "think", "plain", "think"} {
-		req := say(fmt.Sprintf("tools %d", i))
+		req := SayWatched(fmt.Sprintf("tools %d", i))
 		req.Context = map[string]any{"model_name": name}
 		r := do(t, p.API(), id, req)
 		require.Equal(t, "success", r.Status, name)
@@ -304,7 +304,7 @@ func TestA18ModelSwitch(t *testing.T) {
 func TestIdempotencyAndVanishing(t *testing.T) {
 	m := NewModel(t)
 	m.Respond(func(r *Request) Reply { return Text("fine", WithDelay(50*time.Millisecond)) })
-	p := StartDev(t, DevOptions{Config: configFor(m)})
+	p := StartDev(t, DevOptions{Config: ConfigFor(m)})
 	api := p.API().WithHeader("Idempotency-Key", "k1")
 	id := newThread(t, api)
 	var wg sync.WaitGroup
@@ -314,7 +314,7 @@ func TestIdempotencyAndVanishing(t *testing.T) {
 		go func() {
 			defer wg.Done()
 			var err error
-			runs[i], err = api.CreateRun(patient(t), id, say("once"))
+			runs[i], err = api.CreateRun(patient(t), id, SayWatched("once"))
 			if err != nil {
 				t.Errorf("%v", err)
 			}
@@ -328,7 +328,7 @@ func TestIdempotencyAndVanishing(t *testing.T) {
 	require.Len(t, messages(t, api, id), 2)
 	p.Kill9()
 	p = restarted(p)
-	r, err := p.API().WithHeader("Idempotency-Key", "k1").CreateRun(patient(t), id, say("once"))
+	r, err := p.API().WithHeader("Idempotency-Key", "k1").CreateRun(patient(t), id, SayWatched("once"))
 	require.NoError(t, err)
 	require.Equal(t, runs[0].RunID, r.RunID)
 	require.Len(t, messages(t, p.API(), id), 2)

@@ -13,7 +13,7 @@ import (
 func TestRollbackOfAWaitingQuestion(t *testing.T) {
 	m := NewModel(t)
 	m.Respond(func(r *Request) Reply { return Text("answer to " + r.LastUser()) })
-	p := StartDev(t, DevOptions{Config: configFor(m)})
+	p := StartDev(t, DevOptions{Config: ConfigFor(m)})
 	api := p.API()
 	ctx := patient(t)
 	m.On(LastUser("ask me")).Always(ToolCalls(ask("qq", "What?")))

@@ -18,7 +18,7 @@ func TestE08TwoAtOnce(t *testing.T) {
 	m.Respond(func(r *Request) Reply {
 		return Text("answer to "+r.LastUser(), WithChunks(5), WithDelay(10*time.Millisecond))
 	})
-	p := StartDev(t, DevOptions{Config: configFor(m)})
+	p := StartDev(t, DevOptions{Config: ConfigFor(m)})
 	api := p.API()
 	ctx := patient(t)
 	for _, strategy := range []string{"reject", "interrupt", "rollback", "enqueue"} {
@@ -37,7 +37,7 @@ func TestE08TwoAtOnce(t *testing.T) {
 					go func() {
 						defer wg.Done()
 						time.Sleep(time.Duration(i*round) * time.Millisecond)
-						req := say(fmt.Sprintf("%s %d %d", strategy, round, i))
+						req := SayWatched(fmt.Sprintf("%s %d %d", strategy, round, i))
 						req.MultitaskStrategy = strategy
 						runs[i], errs[i] = api.CreateRun(ctx, id, req)
 					}()
@@ -96,14 +96,14 @@ func TestCancelEdges(t *testing.T) {
 	gate := NewGate()
 	m.On(LastUser("hold")).Respond(func(*Request) Reply { return Text("held text here", WithChunks(3), At(2, Hold(gate))) })
 	m.Respond(func(r *Request) Reply { return Text("answer to " + r.LastUser()) })
-	p := StartDev(t, DevOptions{Config: configFor(m)})
+	p := StartDev(t, DevOptions{Config: ConfigFor(m)})
 	api := p.API()
 	ctx := patient(t)
 
 	t.Run("cancel at once", func(t *testing.T) {
 		for i := range 10 {
 			id := newThread(t, api)
-			r, err := api.CreateRun(ctx, id, say("hold"))
+			r, err := api.CreateRun(ctx, id, SayWatched("hold"))
 			require.NoError(t, err)
 			time.Sleep(time.Duration(i) * 3 * time.Millisecond)
 			var wg sync.WaitGroup
@@ -141,12 +141,12 @@ func TestE0106Readers(t *testing.T) {
 	m.On(LastUser("second")).Respond(func(*Request) Reply {
 		return Text(strings.Repeat("word ", 400), WithChunks(400), At(200, Hold(gate)))
 	})
-	p := StartDev(t, DevOptions{Config: configFor(m)})
+	p := StartDev(t, DevOptions{Config: ConfigFor(m)})
 	api := p.API()
 	ctx := patient(t)
 	id := newThread(t, api)
 	run(t, api, id, "first")
-	s, err := api.StreamRun(ctx, id, say("second"))
+	s, err := api.StreamRun(ctx, id, SayWatched("second"))
 	require.NoError(t, err)
 	<-gate.Reached()
 	list := messages(t, api, id)
@@ -214,7 +214,7 @@ func TestE0106Readers(t *testing.T) {
 func TestE09SDKDefaults(t *testing.T) {
 	m := NewModel(t)
 	m.Respond(func(r *Request) Reply { return Text("fine") })
-	p := StartDev(t, DevOptions{Config: configFor(m)})
+	p := StartDev(t, DevOptions{Config: ConfigFor(m)})
 	api := p.API()
 	ctx := patient(t)
 	in := `"assistant_id":"lead_agent","input":{"messages":[{"role":"user","content":"hi"}]}`
@@ -278,7 +278,7 @@ func TestM01Sizes(t *testing.T) {
 		return ToolCalls(calls...)
 	}(), Text("fine")))
 	m.Respond(func(r *Request) Reply { return Text("fine") })
-	p := StartDev(t, DevOptions{Config: configFor(m)})
+	p := StartDev(t, DevOptions{Config: ConfigFor(m)})
 	api := p.API()
 	for _, what := range []string{"big answer", "big tool", "many calls"} {
 		t.Run(what, func(t *testing.T) {
@@ -298,14 +298,14 @@ func TestM01Sizes(t *testing.T) {
 		id := newThread(t, api)
 		r := run(t, api, id, strings.Repeat("p", 3<<20))
 		require.Equal(t, "success", r.Status)
-		req := say(strings.Repeat("q", 3<<20))
+		req := SayWatched(strings.Repeat("q", 3<<20))
 		req.MultitaskStrategy = "enqueue"
 		r2, err := api.CreateRun(ctx, id, req)
 		require.NoError(t, err)
 		r, err = api.AwaitRun(ctx, id, r2.RunID)
 		require.NoError(t, err)
 		require.Equal(t, "success", r.Status)
-		_, err = api.CreateRun(ctx, id, say(strings.Repeat("p", 40<<20)))
+		_, err = api.CreateRun(ctx, id, SayWatched(strings.Repeat("p", 40<<20)))
 		t.Logf("40 MB: %.200v", err)
 		require.Equal(t, 413, StatusOf(err))
 	})

@@ -1,6 +1,7 @@
 package cases
 
 import (
+	"path/filepath"
 	"testing"
 	"time"
 
@@ -16,18 +17,18 @@ func TestTemporalTerminateByHand(t *testing.T) { byHand(t, "terminate") }
 // started again.
 func TestTerminatedThenRestarted(t *testing.T) {
 	m := NewModel(t)
-	m.On(LastUser("tool")).Respond(ByTurn(ToolCalls(call("", "bash", map[string]any{"description": "d", "command": "sleep 2; echo hi"})), Text("fine")))
+	m.On(LastUser("tool")).Respond(ByTurn(ToolCalls(call("", "bash", map[string]any{"description": "d", "command": "touch started; sleep 2; echo hi"})), Text("fine")))
 	m.Respond(func(r *Request) Reply { return Text("fine") })
-	p := StartDev(t, DevOptions{Config: configFor(m)})
+	p := StartDev(t, DevOptions{Config: ConfigFor(m)})
 	id := newThread(t, p.API())
-	_, err := p.API().CreateRun(patient(t), id, say("tool"))
+	_, err := p.API().CreateRun(patient(t), id, SayWatched("tool"))
 	require.NoError(t, err)
-	req := say("queued")
+	req := SayWatched("queued")
 	req.MultitaskStrategy = "enqueue"
 	_, err = p.API().CreateRun(patient(t), id, req)
 	require.NoError(t, err)
 	require.Eventually(t, func() bool { return len(messages(t, p.API(), id)) >= 3 }, patience, 20*time.Millisecond)
-	time.Sleep(200 * time.Millisecond)
+	awaitFile(t, filepath.Join(userDir(p, id), "workspace", "started"))
 	require.NoError(t, dial(t, p).TerminateWorkflow(patient(t), thread.WorkflowID(id), "", "by hand"))
 	p.Kill9()
 	p = restarted(p)

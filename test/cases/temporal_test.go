@@ -3,6 +3,7 @@ package cases
 import (
 	"context"
 	"log/slog"
+	"path/filepath"
 	"testing"
 	"time"
 
@@ -27,9 +28,9 @@ func byHand(t *testing.T, actions ...string) {
 	t.Helper()
 	m := NewModel(t)
 	m.On(LastUser("ask")).Always(ToolCalls(ask("", "What?")))
-	m.On(LastUser("tool")).Respond(ByTurn(ToolCalls(call("", "bash", map[string]any{"description": "d", "command": "sleep 2; echo hi"})), Text("fine")))
+	m.On(LastUser("tool")).Respond(ByTurn(ToolCalls(call("", "bash", map[string]any{"description": "d", "command": "touch started; sleep 2; echo hi"})), Text("fine")))
 	m.Respond(func(r *Request) Reply { return Text("fine") })
-	p := StartDev(t, DevOptions{Config: configFor(m)})
+	p := StartDev(t, DevOptions{Config: ConfigFor(m)})
 	api := p.API()
 	c := dial(t, p)
 	for _, state := range []string{"idle", "ask", "tool"} {
@@ -38,10 +39,10 @@ func byHand(t *testing.T, actions ...string) {
 				id := newThread(t, api)
 				wf := thread.WorkflowID(id)
 				if state == "tool" {
-					_, err := api.CreateRun(patient(t), id, say("tool"))
+					_, err := api.CreateRun(patient(t), id, SayWatched("tool"))
 					require.NoError(t, err)
 					require.Eventually(t, func() bool { return len(messages(t, api, id)) == 2 }, patience, 20*time.Millisecond)
-					time.Sleep(200 * time.Millisecond)
+					awaitFile(t, filepath.Join(userDir(p, id), "workspace", "started"))
 				} else {
 					run(t, api, id, state)
 				}

@@ -15,7 +15,7 @@ import (
 
 func TestB(t *testing.T) {
 	m := NewModel(t)
-	p := StartDev(t, DevOptions{Config: configFor(m)})
+	p := StartDev(t, DevOptions{Config: ConfigFor(m)})
 	runWires(t, m, p, []wire{
 		{
 			name: "B04", replies: []Reply{ToolCalls(call("b4", "write_file", `{"description":"w","path":"/mnt/user-data/outputs/a.md","content":"unfinis`))}, status: "success", answer: "fine",
@@ -84,18 +84,18 @@ func TestB(t *testing.T) {
 
 func TestB01StopInMidTool(t *testing.T) {
 	m := NewModel(t)
-	m.On(LastUser("start")).Always(ToolCalls(call("s1", "bash", map[string]any{"description": "w", "command": "sleep 302.1"}), ls("s2", "/mnt/user-data")))
+	m.On(LastUser("start")).Always(ToolCalls(call("s1", "bash", map[string]any{"description": "w", "command": "touch started; sleep 302.1"}), ls("s2", "/mnt/user-data")))
 	m.Respond(func(*Request) Reply { return Text("fine") })
-	p := StartDev(t, DevOptions{Config: configFor(m)})
+	p := StartDev(t, DevOptions{Config: ConfigFor(m)})
 	api := p.API()
 	ctx := patient(t)
 	for _, action := range []string{"interrupt", "rollback"} {
 		id := newThread(t, api)
-		r, err := api.CreateRun(ctx, id, say("start"))
+		r, err := api.CreateRun(ctx, id, SayWatched("start"))
 		require.NoError(t, err)
 		_, err = m.AwaitMatch(ctx, 1, LastUser("start"))
 		require.NoError(t, err)
-		time.Sleep(300 * time.Millisecond)
+		awaitFile(t, filepath.Join(userDir(p, id), "workspace", "started"))
 		require.NoError(t, api.CancelRun(ctx, id, r.RunID, CancelOptions{Wait: true, Action: action}))
 		t.Logf("%s: %q", action, shape(messages(t, api, id)))
 		r = run(t, api, id, "go on")
@@ -114,7 +114,7 @@ func TestB03LoopWarningAfterResults(t *testing.T) {
 		}
 		return Text("fine")
 	})
-	p := StartDev(t, DevOptions{Config: configFor(m, "loop_detection:\n  warn_threshold: 2\n  hard_limit: 9")})
+	p := StartDev(t, DevOptions{Config: ConfigFor(m, "loop_detection:\n  warn_threshold: 2\n  hard_limit: 9")})
 	api := p.API()
 	id := newThread(t, api)
 	r := run(t, api, id, "go")
@@ -131,11 +131,11 @@ func TestB12LateCallAfterCancel(t *testing.T) {
 	m := NewModel(t)
 	gate := NewGate()
 	m.Enqueue(Text("thinking about it", WithChunks(4), At(3, Hold(gate)), WithCalls(writeFile("late", "late.md", "x"))), Text("fine"))
-	p := StartDev(t, DevOptions{Config: configFor(m)})
+	p := StartDev(t, DevOptions{Config: ConfigFor(m)})
 	api := p.API()
 	ctx := patient(t)
 	id := newThread(t, api)
-	r, err := api.CreateRun(ctx, id, say("go"))
+	r, err := api.CreateRun(ctx, id, SayWatched("go"))
 	require.NoError(t, err)
 	<-gate.Reached()
 	require.NoError(t, api.CancelRun(ctx, id, r.RunID, CancelOptions{}))
@@ -159,7 +159,7 @@ func TestQuestionsWithTheSameCallID(t *testing.T) {
 		return ToolCalls(call("call_0", "ask_clarification", map[string]any{"question": q, "clarification_type": "missing_info"}))
 	}
 	m.Enqueue(ask("First question?"), ask("Second question?"), Text("done"), ask("Third question?"), Text("done too"))
-	p := StartDev(t, DevOptions{Config: configFor(m)})
+	p := StartDev(t, DevOptions{Config: ConfigFor(m)})
 	api := p.API()
 	ctx := patient(t)
 	id := newThread(t, api)

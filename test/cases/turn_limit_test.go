@@ -16,9 +16,9 @@ func TestTurnLimitHasALastWord(t *testing.T) {
 	})
 	m.On(AnyMessage("last turn")).Respond(func(r *Request) Reply { return ToolCalls(ls("", "/mnt/user-data")) })
 	m.Respond(func(*Request) Reply { return Text("fine") })
-	p := StartDev(t, DevOptions{Config: configFor(m)})
+	p := StartDev(t, DevOptions{Config: ConfigFor(m)})
 	id := newThread(t, p.API())
-	req := say("go on for ever")
+	req := SayWatched("go on for ever")
 	req.Config = map[string]any{"recursion_limit": 3}
 	r := do(t, p.API(), id, req)
 	list := messages(t, p.API(), id)

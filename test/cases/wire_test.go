@@ -77,7 +77,7 @@ func runWires(t *testing.T, m *Model, p *Process, cases []wire) {
 
 func TestA(t *testing.T) {
 	m := NewModel(t)
-	p := StartDev(t, DevOptions{Config: configFor(m)})
+	p := StartDev(t, DevOptions{Config: ConfigFor(m)})
 	lsTwo := func(t *testing.T, p *Process, id string, list []Message, reqs []*Request) {
 		var tools []Message
 		for _, x := range list {
@@ -160,7 +160,7 @@ func TestA(t *testing.T) {
 
 func TestA18Thinking(t *testing.T) {
 	m := NewModel(t, WithThinking())
-	cfg := strings.Replace(configFor(m), "    api_key: kit-key", "    api_key: kit-key\n    supports_thinking: true", 1)
+	cfg := strings.Replace(ConfigFor(m), "    api_key: kit-key", "    api_key: kit-key\n    supports_thinking: true", 1)
 	p := StartDev(t, DevOptions{Config: cfg})
 	ls := call("t1", "ls", map[string]any{"description": "a", "path": "/mnt/user-data"})
 	ls2 := call("t2", "ls", map[string]any{"description": "a", "path": "/mnt/user-data"})

@@ -34,7 +34,7 @@ func TestTwoUsersDoNotSeeEachOther(t *testing.T) {
 	t.Parallel()
 	m := testkit.NewModel(t)
 	m.Respond(func(*testkit.Request) testkit.Reply { return testkit.Text("Read and done.") })
-	p := testkit.StartDev(t, testkit.DevOptions{Config: configFor(m, askForKeys)})
+	p := testkit.StartDev(t, testkit.DevOptions{Config: testkit.ConfigFor(m, askForKeys)})
 	ctx := patient(t)
 
 	_, err := p.API().CreateThread(ctx, "", nil)
@@ -75,7 +75,7 @@ func TestTwoUsersDoNotSeeEachOther(t *testing.T) {
 	} {
 		method, path, _ := strings.Cut(request, " ")
 		for _, prefix := range []string{"", "/api"} {
-			_, err := his.WithPrefix(prefix).Do(ctx, method, path, say("mine now"), nil)
+			_, err := his.WithPrefix(prefix).Do(ctx, method, path, testkit.SayWatched("mine now"), nil)
 			require.Equal(t, 404, testkit.StatusOf(err), "%s: %v", request, err)
 		}
 	}

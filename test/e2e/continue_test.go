@@ -28,14 +28,14 @@ func continueAsNewInTheMiddleOfARun(t *testing.T, start func(string) *system) {
 			"description": "look", "path": "/mnt/user-data", "pattern": fmt.Sprintf("*.%d", r.Turn()),
 		}})
 	})
-	p := start(configFor(m, "thread:\n  continue_as_new_events: 20"))
+	p := start(testkit.ConfigFor(m, "thread:\n  continue_as_new_events: 20"))
 	ctx := patient(t)
 	th, err := p.API().CreateThread(ctx, "", nil)
 	require.NoError(t, err)
-	stream, err := p.API().StreamRun(ctx, th.ThreadID, say("look for it"))
+	stream, err := p.API().StreamRun(ctx, th.ThreadID, testkit.SayWatched("look for it"))
 	require.NoError(t, err)
 	defer stream.Close()
-	queued := say("and then?")
+	queued := testkit.SayWatched("and then?")
 	queued.MultitaskStrategy = "enqueue"
 	next, err := p.API().CreateRun(ctx, th.ThreadID, queued)
 	require.NoError(t, err)

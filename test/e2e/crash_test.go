@@ -33,11 +33,11 @@ func killedWhileTheModelStreams(t *testing.T, start func(string) *system) {
 		testkit.Text("the second attempt is whole", testkit.WithChunks(4)),
 		testkit.Text("and the thread lives on"),
 	)
-	p := start(configFor(m))
+	p := start(testkit.ConfigFor(m))
 	ctx := patient(t)
 	thread, err := p.API().CreateThread(ctx, "", nil)
 	require.NoError(t, err)
-	stream, err := p.API().StreamRun(ctx, thread.ThreadID, say("tell me"))
+	stream, err := p.API().StreamRun(ctx, thread.ThreadID, testkit.SayWatched("tell me"))
 	require.NoError(t, err)
 	defer stream.Close()
 	<-gate.Reached()
@@ -61,7 +61,7 @@ func killedWhileTheModelStreams(t *testing.T, start func(string) *system) {
 	noDoubles(t, append(before, after...))
 	require.Equal(t, []string{"the second attempt is whole"}, tr.of("ai"), "A23: the reader ends with the second text alone")
 	require.Equal(t, []string{"human: tell me", "ai: the second attempt is whole"}, shape(messages(t, p.API(), thread.ThreadID)))
-	_, err = p.API().WaitRun(ctx, thread.ThreadID, say("still there?"))
+	_, err = p.API().WaitRun(ctx, thread.ThreadID, testkit.SayWatched("still there?"))
 	require.NoError(t, err)
 	require.Len(t, messages(t, p.API(), thread.ThreadID), 4)
 	require.Len(t, m.Requests(), 3, "the lost call was made once more, and only once")
@@ -81,11 +81,11 @@ func killedWhileACommandRuns(t *testing.T, start func(string) *system) {
 		}}),
 		testkit.Text("I checked before repeating it."),
 	))
-	p := start(configFor(m))
+	p := start(testkit.ConfigFor(m))
 	ctx := patient(t)
 	thread, err := p.API().CreateThread(ctx, "", nil)
 	require.NoError(t, err)
-	stream, err := p.API().StreamRun(ctx, thread.ThreadID, say("do it"))
+	stream, err := p.API().StreamRun(ctx, thread.ThreadID, testkit.SayWatched("do it"))
 	require.NoError(t, err)
 	defer stream.Close()
 	log := filepath.Join(p.DataDir(), "users", "default", "threads", thread.ThreadID, "user-data", "workspace", "effect.txt")
@@ -129,11 +129,11 @@ func killedWhileAQuestionWaits(t *testing.T, start func(string) *system) {
 		}}),
 		testkit.Text("A report for engineers."),
 	))
-	p := start(configFor(m))
+	p := start(testkit.ConfigFor(m))
 	ctx := patient(t)
 	thread, err := p.API().CreateThread(ctx, "", nil)
 	require.NoError(t, err)
-	stream, err := p.API().StreamRun(ctx, thread.ThreadID, say("write a report"))
+	stream, err := p.API().StreamRun(ctx, thread.ThreadID, testkit.SayWatched("write a report"))
 	require.NoError(t, err)
 	defer stream.Close()
 	frames, err := stream.Until(ctx, testkit.IsEvent("end"))
@@ -156,7 +156,7 @@ func killedWhileAQuestionWaits(t *testing.T, start func(string) *system) {
 	require.Len(t, same, len(frames), "a reader gets the same frames after the restart")
 
 	resume := testkit.Resume("engineers")
-	resume.StreamMode = modes
+	resume.StreamMode = testkit.WatchModes()
 	answer, err := p.API().StreamRun(ctx, thread.ThreadID, resume)
 	require.NoError(t, err)
 	defer answer.Close()

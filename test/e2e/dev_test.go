@@ -27,11 +27,11 @@ func stopsInTime(t *testing.T, start func(string) *system) {
 	m := testkit.NewModel(t)
 	gate := testkit.NewGate()
 	m.Enqueue(testkit.Text("never whole", testkit.WithChunks(3), testkit.At(2, testkit.Hold(gate))), testkit.Text("whole"))
-	p := start(configFor(m))
+	p := start(testkit.ConfigFor(m))
 	ctx := patient(t)
 	thread, err := p.API().CreateThread(ctx, "", nil)
 	require.NoError(t, err)
-	stream, err := p.API().StreamRun(ctx, thread.ThreadID, say("tell me"))
+	stream, err := p.API().StreamRun(ctx, thread.ThreadID, testkit.SayWatched("tell me"))
 	require.NoError(t, err)
 	defer stream.Close()
 	<-gate.Reached()
@@ -148,11 +148,11 @@ func TestALostTemporalDatabaseCostsNothing(t *testing.T) {
 		}}),
 		testkit.Text("Done with it."),
 	))
-	p := testkit.StartDev(t, testkit.DevOptions{Config: configFor(m)})
+	p := testkit.StartDev(t, testkit.DevOptions{Config: testkit.ConfigFor(m)})
 	ctx := patient(t)
 	thread, err := p.API().CreateThread(ctx, "", nil)
 	require.NoError(t, err)
-	_, err = p.API().WaitRun(ctx, thread.ThreadID, say("go"))
+	_, err = p.API().WaitRun(ctx, thread.ThreadID, testkit.SayWatched("go"))
 	require.NoError(t, err)
 	p.Kill9()
 	for _, name := range []string{"temporal.db", "temporal.db-wal", "temporal.db-shm"} {

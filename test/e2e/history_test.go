@@ -42,7 +42,7 @@ func TestHistoriesReplay(t *testing.T) {
 	m.On(testkit.AnyMessage("shape: failure")).Respond(func(*testkit.Request) testkit.Reply {
 		return testkit.APIError(401, "invalid_api_key", "no such key")
 	})
-	p := testkit.StartDev(t, testkit.DevOptions{Config: configFor(m)})
+	p := testkit.StartDev(t, testkit.DevOptions{Config: testkit.ConfigFor(m)})
 	ctx := patient(t)
 	api := p.API()
 	c, err := client.Dial(client.Options{HostPort: p.Temporal, Logger: quiet()})
@@ -56,18 +56,18 @@ func TestHistoriesReplay(t *testing.T) {
 		}
 	}
 	play := map[string]func(id string){
-		"plain":    func(id string) { wait(id, say("shape: plain")) },
-		"tools":    func(id string) { wait(id, say("shape: tools")) },
-		"question": func(id string) { wait(id, say("shape: question"), testkit.Resume("this")) },
+		"plain":    func(id string) { wait(id, testkit.SayWatched("shape: plain")) },
+		"tools":    func(id string) { wait(id, testkit.SayWatched("shape: tools")) },
+		"question": func(id string) { wait(id, testkit.SayWatched("shape: question"), testkit.Resume("this")) },
 		"cancel": func(id string) {
-			run, err := api.CreateRun(ctx, id, say("shape: cancel"))
+			run, err := api.CreateRun(ctx, id, testkit.SayWatched("shape: cancel"))
 			require.NoError(t, err)
 			<-hold.Reached()
 			require.NoError(t, api.CancelRun(ctx, id, run.RunID, testkit.CancelOptions{Wait: true}))
-			wait(id, say("go on"))
+			wait(id, testkit.SayWatched("go on"))
 		},
 		"failure": func(id string) {
-			run, err := api.CreateRun(ctx, id, say("shape: failure"))
+			run, err := api.CreateRun(ctx, id, testkit.SayWatched("shape: failure"))
 			require.NoError(t, err)
 			_, err = api.AwaitRun(ctx, id, run.RunID, "error")
 			require.NoError(t, err)

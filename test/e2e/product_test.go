@@ -2,7 +2,6 @@ package e2e
 
 import (
 	"context"
-	"fmt"
 	"os"
 	"strings"
 	"testing"
@@ -21,22 +20,6 @@ func patient(t *testing.T) context.Context {
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	t.Cleanup(cancel)
 	return ctx
-}
-
-// configFor is a configuration whose one model is the test kit.
-func configFor(m *testkit.Model, extra ...string) string {
-	return fmt.Sprintf(`models:
-  - name: kit
-    use: openai
-    model: kit-model
-    api_key: kit-key
-    base_url: %s
-sandbox:
-  allow_host_bash: true
-llm_call:
-  retry_base_delay_ms: 50
-  retry_cap_delay_ms: 200
-%s`, m.URL(), strings.Join(extra, "\n"))
 }
 
 // transcript is what a reader of the messages channel has on the screen.
@@ -123,14 +106,6 @@ func shape(list []testkit.Message) []string {
 		out = append(out, m.Type+": "+m.Text())
 	}
 	return out
-}
-
-var modes = []string{"messages-tuple", "values", "updates", "custom"}
-
-func say(text string) testkit.RunRequest {
-	r := testkit.Say(text)
-	r.StreamMode = modes
-	return r
 }
 
 func readLines(t *testing.T, path string) []string {

@@ -107,7 +107,7 @@ func runWithAnOpenAICompatibleModel(t *testing.T, start func(string) *system) {
 		testkit.ToolCalls(testkit.Call{ID: "p", Name: "present_files", Args: map[string]any{"filepaths": []string{"/mnt/user-data/outputs/report.md"}}}),
 		testkit.Text("Here is the report.", testkit.WithUsage(100, 10)),
 	))
-	p := start(configFor(m))
+	p := start(testkit.ConfigFor(m))
 	root, _ := projectFiles(t)
 	stdout, stderr, code := testkit.RunCLI(t, []string{"run", "--server", p.URL(), "-o", "json", "What?", "README.md"},
 		testkit.CLIOptions{Dir: root, Stdin: strings.NewReader("short\n"), Timeout: 30 * time.Second})

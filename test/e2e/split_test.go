@@ -37,7 +37,7 @@ func streamUntil(ctx context.Context, t *testing.T, api *testkit.API, text strin
 	t.Helper()
 	thread, err := api.CreateThread(ctx, "", nil)
 	require.NoError(t, err)
-	stream, err := api.StreamRun(ctx, thread.ThreadID, say("tell me"))
+	stream, err := api.StreamRun(ctx, thread.ThreadID, testkit.SayWatched("tell me"))
 	require.NoError(t, err)
 	t.Cleanup(stream.Close)
 	frames, err := stream.Until(ctx, func(f testkit.Frame) bool {
@@ -51,7 +51,7 @@ func streamUntil(ctx context.Context, t *testing.T, api *testkit.API, text strin
 func TestReaderKeepsItsStreamWhileTheWorkerIsKilled(t *testing.T) {
 	t.Parallel()
 	m, gate := heldAnswer(t)
-	s := startSplit(t, testkit.SplitOptions{Config: configFor(m)})
+	s := startSplit(t, testkit.SplitOptions{Config: testkit.ConfigFor(m)})
 	ctx := patient(t)
 	var tr transcript
 	id, stream, before := streamUntil(ctx, t, s.API(0), "first attempt", &tr)
@@ -70,7 +70,7 @@ func TestReaderKeepsItsStreamWhileTheWorkerIsKilled(t *testing.T) {
 func TestAnotherWorkerGoesOnWhereOneIsKilledForGood(t *testing.T) {
 	t.Parallel()
 	m, gate := heldAnswer(t)
-	s := startSplit(t, testkit.SplitOptions{Config: configFor(m), Workers: 2})
+	s := startSplit(t, testkit.SplitOptions{Config: testkit.ConfigFor(m), Workers: 2})
 	ctx := patient(t)
 	var tr transcript
 	id, stream, _ := streamUntil(ctx, t, s.API(0), "first attempt", &tr)
@@ -100,7 +100,7 @@ func TestReaderMovesToAnotherAPI(t *testing.T) {
 	t.Parallel()
 	m, gate := testkit.NewModel(t), testkit.NewGate()
 	m.Enqueue(testkit.Text("one answer in many pieces, read at two places", testkit.WithChunks(12), testkit.At(6, testkit.Hold(gate))))
-	s := startSplit(t, testkit.SplitOptions{Config: configFor(m), APIs: 2})
+	s := startSplit(t, testkit.SplitOptions{Config: testkit.ConfigFor(m), APIs: 2})
 	ctx := patient(t)
 	var tr transcript
 	id, stream, before := streamUntil(ctx, t, s.API(0), "one answer", &tr)
@@ -122,7 +122,7 @@ func TestReadersOfOtherProcessesAreTold(t *testing.T) {
 	t.Parallel()
 	m, gate := testkit.NewModel(t), testkit.NewGate()
 	m.Enqueue(testkit.Text("before and after", testkit.WithChunks(2), testkit.At(1, testkit.Hold(gate))))
-	s := startSplit(t, testkit.SplitOptions{Config: configFor(m)})
+	s := startSplit(t, testkit.SplitOptions{Config: testkit.ConfigFor(m)})
 	ctx := patient(t)
 	var tr transcript
 	_, stream, _ := streamUntil(ctx, t, s.API(0), "before", &tr)
@@ -159,7 +159,7 @@ func TestTemporalMissingAtTheStart(t *testing.T) {
 	t.Parallel()
 	m := testkit.NewModel(t)
 	m.Enqueue(testkit.Text("now it works"))
-	s := startSplit(t, testkit.SplitOptions{Config: configFor(m), Stopped: true})
+	s := startSplit(t, testkit.SplitOptions{Config: testkit.ConfigFor(m), Stopped: true})
 	ctx := patient(t)
 	s.Workers[0].Launch()
 	s.APIs[0].Start()
@@ -172,7 +172,7 @@ func TestTemporalMissingAtTheStart(t *testing.T) {
 	thread, err := api.CreateThread(ctx, "", nil)
 	require.NoError(t, err, "what needs no Temporal works")
 	asked := time.Now()
-	_, err = api.CreateRun(ctx, thread.ThreadID, say("too early"))
+	_, err = api.CreateRun(ctx, thread.ThreadID, testkit.SayWatched("too early"))
 	require.Equal(t, http.StatusServiceUnavailable, testkit.StatusOf(err), "%v", err)
 	require.Less(t, time.Since(asked), 5*time.Second, "M14: fast")
 	runs, err := api.Runs(ctx, thread.ThreadID)
@@ -182,7 +182,7 @@ func TestTemporalMissingAtTheStart(t *testing.T) {
 	s.Temporal.Start()
 	s.Workers[0].AwaitReady()
 	s.AwaitHealthy(0)
-	_, err = api.WaitRun(ctx, thread.ThreadID, say("and now?"))
+	_, err = api.WaitRun(ctx, thread.ThreadID, testkit.SayWatched("and now?"))
 	require.NoError(t, err)
 	require.Equal(t, []string{"human: and now?", "ai: now it works"}, shape(messages(t, api, thread.ThreadID)))
 
@@ -199,7 +199,7 @@ func TestNoWorkerAtTheStart(t *testing.T) {
 	t.Parallel()
 	m := testkit.NewModel(t)
 	m.Enqueue(testkit.Text("better late than never"))
-	s := startSplit(t, testkit.SplitOptions{Config: configFor(m), Stopped: true})
+	s := startSplit(t, testkit.SplitOptions{Config: testkit.ConfigFor(m), Stopped: true})
 	ctx := patient(t)
 	s.Temporal.Start()
 	s.APIs[0].Start()
@@ -211,7 +211,7 @@ func TestNoWorkerAtTheStart(t *testing.T) {
 	thread, err := api.CreateThread(ctx, "", nil)
 	require.NoError(t, err)
 	asked := time.Now()
-	run, err := api.CreateRun(ctx, thread.ThreadID, say("is anybody there?"))
+	run, err := api.CreateRun(ctx, thread.ThreadID, testkit.SayWatched("is anybody there?"))
 	require.NoError(t, err)
 	require.Less(t, time.Since(asked), 5*time.Second)
 	run, err = api.Run(ctx, thread.ThreadID, run.RunID)
@@ -228,7 +228,7 @@ func TestNoWorkerAtTheStart(t *testing.T) {
 func TestNamespaceThatIsNotThere(t *testing.T) {
 	t.Parallel()
 	m := testkit.NewModel(t)
-	s := startSplit(t, testkit.SplitOptions{Config: configFor(m), Stopped: true, Namespace: "elsewhere"})
+	s := startSplit(t, testkit.SplitOptions{Config: testkit.ConfigFor(m), Stopped: true, Namespace: "elsewhere"})
 	ctx := patient(t)
 	s.Temporal.Start()
 	s.Workers[0].Launch()
@@ -240,7 +240,7 @@ func TestNamespaceThatIsNotThere(t *testing.T) {
 	require.Contains(t, parts["temporal"], `there is no namespace "elsewhere"`)
 	thread, err := api.CreateThread(ctx, "", nil)
 	require.NoError(t, err)
-	_, err = api.CreateRun(ctx, thread.ThreadID, say("hello?"))
+	_, err = api.CreateRun(ctx, thread.ThreadID, testkit.SayWatched("hello?"))
 	require.Equal(t, http.StatusServiceUnavailable, testkit.StatusOf(err), "M14: %v", err)
 	code, took := s.Workers[0].Stop()
 	require.Equal(t, 0, code, "a worker that waits can be stopped")

@@ -22,12 +22,12 @@ func stopClosesTheModelRequestAndKeepsTheText(t *testing.T, start func(string) *
 		testkit.Text("this much was on the screen and then", testkit.WithChunks(6), testkit.At(4, testkit.Hold(gate))),
 		testkit.Text("I go on."),
 	)
-	p := start(configFor(m))
+	p := start(testkit.ConfigFor(m))
 	ctx := patient(t)
 	api := p.API()
 	thread, err := api.CreateThread(ctx, "", nil)
 	require.NoError(t, err)
-	stream, err := api.StreamRun(ctx, thread.ThreadID, say("tell me"))
+	stream, err := api.StreamRun(ctx, thread.ThreadID, testkit.SayWatched("tell me"))
 	require.NoError(t, err)
 	defer stream.Close()
 	<-gate.Reached()
@@ -56,7 +56,7 @@ func stopClosesTheModelRequestAndKeepsTheText(t *testing.T, start func(string) *
 	require.Contains(t, list[1].Text(), "this much", "E01: the text that was shown stays")
 	err = api.CancelRun(ctx, thread.ThreadID, stream.RunID(), testkit.CancelOptions{Wait: true})
 	require.True(t, err == nil || testkit.StatusOf(err) == 409, "a late stop is refused or swallowed: %v", err)
-	_, err = api.WaitRun(ctx, thread.ThreadID, say("go on"))
+	_, err = api.WaitRun(ctx, thread.ThreadID, testkit.SayWatched("go on"))
 	require.NoError(t, err)
 	require.Len(t, messages(t, api, thread.ThreadID), 4)
 }
@@ -77,18 +77,18 @@ func stopWhileACommandRunsEndsItsProcessGroup(t *testing.T, start func(string) *
 		),
 		testkit.Text("We can go on."),
 	)
-	p := start(configFor(m))
+	p := start(testkit.ConfigFor(m))
 	ctx := patient(t)
 	api := p.API()
 	thread, err := api.CreateThread(ctx, "", nil)
 	require.NoError(t, err)
-	run, err := api.CreateRun(ctx, thread.ThreadID, say("start it"))
+	run, err := api.CreateRun(ctx, thread.ThreadID, testkit.SayWatched("start it"))
 	require.NoError(t, err)
 	require.Eventually(t, func() bool { return commandRuns("sleep", first) && commandRuns("sleep", second) }, patience, tick)
 	require.NoError(t, api.CancelRun(ctx, thread.ThreadID, run.RunID, testkit.CancelOptions{Wait: true}))
 	require.Eventually(t, func() bool { return !commandRuns("sleep", first) && !commandRuns("sleep", second) }, patience, tick,
 		"B01: both processes of the group are gone")
-	_, err = api.WaitRun(ctx, thread.ThreadID, say("go on"))
+	_, err = api.WaitRun(ctx, thread.ThreadID, testkit.SayWatched("go on"))
 	require.NoError(t, err, "B01: the next request is valid")
 	list := messages(t, api, thread.ThreadID)
 	require.Equal(t, "We can go on.", list[len(list)-1].Text())

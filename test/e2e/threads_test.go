@@ -25,7 +25,7 @@ func TestThreadsFromTheCommandLine(t *testing.T) {
 		testkit.Text("A long answer."),
 		testkit.Text("one two", testkit.WithChunks(2), testkit.At(1, testkit.Hold(gate))),
 	)
-	p := testkit.StartDev(t, testkit.DevOptions{Config: configFor(m)})
+	p := testkit.StartDev(t, testkit.DevOptions{Config: testkit.ConfigFor(m)})
 	dir := t.TempDir()
 	do := func(want int, args ...string) (stdout, stderr string) {
 		t.Helper()

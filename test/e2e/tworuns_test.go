@@ -29,7 +29,7 @@ func postTwo(t *testing.T, api *testkit.API, threadID, strategy string) (accepte
 	for i := range both {
 		wg.Go(func() {
 			<-start
-			r := say(both[i].text)
+			r := testkit.SayWatched(both[i].text)
 			r.MultitaskStrategy = strategy
 			both[i].run, both[i].err = api.CreateRun(ctx, threadID, r)
 		})
@@ -82,13 +82,13 @@ func twoRunsOnOneThread(t *testing.T, start func(string) *system) {
 		return testkit.Text(strings.Repeat("answer to "+r.LastUser()+" ", 10), testkit.WithChunks(20), testkit.WithDelay(20*time.Millisecond))
 	})
 	m.Respond(func(*testkit.Request) testkit.Reply { return testkit.Text("fine") })
-	p := start(configFor(m))
+	p := start(testkit.ConfigFor(m))
 	api := p.API()
 	begin := func(t *testing.T) string {
 		t.Helper()
 		thread, err := api.CreateThread(patient(t), "", nil)
 		require.NoError(t, err)
-		_, err = api.WaitRun(patient(t), thread.ThreadID, say("before"))
+		_, err = api.WaitRun(patient(t), thread.ThreadID, testkit.SayWatched("before"))
 		require.NoError(t, err)
 		return thread.ThreadID
 	}
@@ -96,7 +96,7 @@ func twoRunsOnOneThread(t *testing.T, start func(string) *system) {
 	after := func(t *testing.T, id string, want []string) {
 		t.Helper()
 		require.Equal(t, want, said(messages(t, api, id)))
-		_, err := api.WaitRun(patient(t), id, say("and after "+id))
+		_, err := api.WaitRun(patient(t), id, testkit.SayWatched("and after "+id))
 		require.NoError(t, err)
 		requests := m.RequestsTo(testkit.LastUser("and after " + id))
 		require.Len(t, requests, 1)
@@ -197,11 +197,11 @@ func killedAtEveryModelCall(t *testing.T, start func(string) *system) {
 		testkit.Text("never sent").Before(testkit.Hold(first)), look,
 		testkit.Text("never sent either").Before(testkit.Hold(second)), testkit.Text("done"),
 	)
-	p := start(configFor(m))
+	p := start(testkit.ConfigFor(m))
 	ctx := patient(t)
 	thread, err := p.API().CreateThread(ctx, "", nil)
 	require.NoError(t, err)
-	stream, err := p.API().StreamRun(ctx, thread.ThreadID, say("look around"))
+	stream, err := p.API().StreamRun(ctx, thread.ThreadID, testkit.SayWatched("look around"))
 	require.NoError(t, err)
 	defer stream.Close()
 	begun, err := stream.Until(ctx, testkit.IsEvent("metadata"))
@@ -249,14 +249,14 @@ func reloadInTheSecondTurn(t *testing.T, start func(string) *system) {
 	m := testkit.NewModel(t)
 	gate := testkit.NewGate()
 	m.Enqueue(testkit.Text("the first answer"), testkit.Text("the second answer comes in pieces", testkit.WithChunks(6), testkit.At(3, testkit.Hold(gate))))
-	p := start(configFor(m))
+	p := start(testkit.ConfigFor(m))
 	ctx := patient(t)
 	api := p.API()
 	thread, err := api.CreateThread(ctx, "", nil)
 	require.NoError(t, err)
-	_, err = api.WaitRun(ctx, thread.ThreadID, say("one"))
+	_, err = api.WaitRun(ctx, thread.ThreadID, testkit.SayWatched("one"))
 	require.NoError(t, err)
-	run, err := api.CreateRun(ctx, thread.ThreadID, say("two"))
+	run, err := api.CreateRun(ctx, thread.ThreadID, testkit.SayWatched("two"))
 	require.NoError(t, err)
 	history, err := api.History(ctx, thread.ThreadID, 1)
 	require.NoError(t, err)
