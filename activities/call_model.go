@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -58,11 +59,36 @@ func (a *Activities) request(ctx context.Context, in step.CallModelInput, plan *
 	for _, r := range rows {
 		messages = append(messages, r.Message)
 	}
+	messages, err = agent.ApplyEdits(messages, in.Edits, a.sources(ctx, in.Ref))
+	if err != nil {
+		return model.Request{}, err
+	}
 	return model.Request{
-		System: plan.Prompt, Messages: agent.ApplyEdits(messages, in.Edits), Tools: plan.Tools,
+		System: plan.Prompt, Messages: agent.WithContext(messages), Tools: offered(plan.Tools, in.Hidden),
 		NoTools: in.NoTools, Thinking: plan.Thinking, Effort: plan.Effort,
 		Scope: in.MessageID, KnownCallIDs: a.askedBefore(ctx, in.Thread),
 	}, nil
+}
+
+// sources are where edits get what they show.
+func (a *Activities) sources(ctx context.Context, ref step.Ref) agent.Sources {
+	return agent.Sources{
+		Context: func(id string) ([]thread.ContextBlock, error) {
+			row, err := a.o.Store.GetMessage(ctx, ref.Thread, id)
+			if err != nil {
+				return nil, err
+			}
+			return row.Message.Context(), nil
+		},
+	}
+}
+
+// offered are the tools without the hidden ones.
+func offered(tools []agent.ToolSpec, hidden []string) []agent.ToolSpec {
+	if len(hidden) == 0 {
+		return tools
+	}
+	return slices.DeleteFunc(slices.Clone(tools), func(t agent.ToolSpec) bool { return slices.Contains(hidden, t.Name) })
 }
 
 // askedBefore knows the calls that have asked a question in the thread, also

@@ -24,10 +24,10 @@ func (c *conversation) newCommit(ctx workflow.Context, ref step.Ref) (step.Commi
 		Ref: ref, CheckpointID: thread.CheckpointID(now, c.st.Commits, salt(c.in.Thread)), Parent: c.st.Checkpoint,
 		At: now, Checkpoint: data, Cursor: c.st.Cursor.Clone(), NextPos: c.st.NextPos,
 		State: c.st.State.Clone(), Status: c.status(), Interrupts: c.st.Interrupts,
-		Next: c.next(), Update: c.update, Revisions: c.revisions,
+		Next: c.next(), Update: c.update, Revisions: c.revisions, Messages: c.fresh,
 	}
 	c.st.Checkpoint = in.CheckpointID
-	c.update, c.revisions = thread.StateUpdate{}, nil
+	c.update, c.revisions, c.fresh, c.st.Due = thread.StateUpdate{}, nil, nil, false
 	return in, nil
 }
 
@@ -41,6 +41,30 @@ func (c *conversation) next() []string {
 	default:
 		return []string{"model"}
 	}
+}
+
+// endTurn keeps what the turn changed for the commit that rides on the next
+// model call.
+func (c *conversation) endTurn(ctx workflow.Context) error {
+	if c.st.Loop.Version < 2 {
+		return c.ride(ctx)
+	}
+	if err := c.remind(ctx); err != nil {
+		return err
+	}
+	c.st.Due = true
+	c.show(ctx)
+	return nil
+}
+
+// board puts the commit that is due, with what hooks have added since, on the
+// model call that comes next. Messages that the call has to read must be stored
+// with it.
+func (c *conversation) board(ctx workflow.Context) error {
+	if c.st.Loop.Version < 2 || !c.st.Due && len(c.fresh) == 0 {
+		return nil
+	}
+	return c.ride(ctx)
 }
 
 // ride leaves the commit of the turn to the next activity.

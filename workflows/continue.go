@@ -34,7 +34,7 @@ func (c *conversation) continueAsNew(ctx workflow.Context) error {
 	// A stop, a dropped run or a closed question that came in at the last moment
 	// is carried.
 	c.st.Late = &late{Cancel: c.cancel, Dropped: c.dropped, Close: c.closeAsked, Back: c.closeBack}
-	c.st.Update, c.st.Revisions = c.update, c.revisions
+	c.st.Update, c.st.Revisions, c.st.Fresh = c.update, c.revisions, c.fresh
 	c.st.Version = stateVersion
 	carried, err := json.Marshal(c.st)
 	if err != nil {
@@ -52,6 +52,6 @@ func (c *conversation) resume() {
 		c.cancel, c.closeAsked, c.closeBack = l.Cancel, l.Close, l.Back
 		c.dropped = append(l.Dropped, c.dropped...)
 	}
-	c.update, c.revisions = c.st.Update, c.st.Revisions
+	c.update, c.revisions, c.fresh = c.st.Update, c.st.Revisions, c.st.Fresh
 	c.st.Late = nil
 }

@@ -60,7 +60,7 @@ func (c *conversation) attempt(ctx, turnCtx workflow.Context) outcome {
 			return outcome{err: err, refused: typed(err, step.ErrRunGone)}
 		}
 	}
-	chain, err := middleware.Lead(ctx, &l.Plan)
+	chain, err := chainOf(ctx, l)
 	if err == nil {
 		err = chain.Restore(ctx, l.Memory)
 	}
@@ -76,6 +76,10 @@ func (c *conversation) attempt(ctx, turnCtx workflow.Context) outcome {
 		if err := chain.BeforeRun(ctx, c.view(), c.takeUpdate); err != nil {
 			return outcome{err: err}
 		}
+		if c.replied {
+			c.replied = false
+			return outcome{}
+		}
 	}
 	out := c.turns(turnCtx)
 	var cancelled *temporal.CanceledError
@@ -83,6 +87,14 @@ func (c *conversation) attempt(ctx, turnCtx workflow.Context) outcome {
 		out.cancelled = true
 	}
 	return out
+}
+
+// chainOf is the chain by which a loop began.
+func chainOf(ctx workflow.Context, l *loop) (*middleware.Chain, error) {
+	if l.Version < 2 {
+		return middleware.First(ctx, &l.Plan)
+	}
+	return middleware.Lead(ctx, &l.Plan)
 }
 
 // start resolves the plan and takes the run's messages into view.
@@ -93,11 +105,15 @@ func (c *conversation) start(ctx workflow.Context) error {
 		in.Message, in.Stop = l.Next.Message, l.Next.Stop
 	}
 	in.Answers = c.answered()
+	for _, d := range c.digests {
+		in.LastDay = max(in.LastDay, d.Day)
+	}
 	var out step.StartRunResult
 	if err := workflow.ExecuteActivity(startRunOptions(ctx), step.StartRun, in).Get(ctx, &out); err != nil {
 		return err
 	}
 	l.PlanHash, l.Plan, l.Started, l.Next = out.PlanHash, out.Plan, true, nil
+	l.Intake = out.Intake
 	for _, d := range out.Messages {
 		c.st.NextPos = max(c.st.NextPos, d.Pos+1)
 		c.take(d)
@@ -169,7 +185,9 @@ func (c *conversation) finish(ctx workflow.Context, out outcome) error {
 	}
 	if !rollback {
 		for _, d := range result.Messages {
-			c.take(d)
+			if !c.knows(d.ID) {
+				c.take(d)
+			}
 		}
 	}
 	return nil
@@ -240,7 +258,7 @@ func (c *conversation) seals(out outcome) []step.Seal {
 func (c *conversation) rollBack() {
 	b := c.st.Loop.Before
 	c.st.Cursor, c.st.State = b.Cursor, b.State
-	c.revisions, c.update = nil, thread.StateUpdate{}
+	c.revisions, c.update, c.fresh = nil, thread.StateUpdate{}, nil
 	var kept []thread.Digest
 	for _, d := range c.digests {
 		if c.st.Cursor.Contains(d.Pos) {
@@ -268,7 +286,7 @@ func (c *conversation) view() *middleware.Run {
 	l := c.st.Loop
 	return &middleware.Run{
 		ThreadID: c.in.Thread, RunID: l.RunID, Plan: &l.Plan, Options: l.Options,
-		Turn: l.Turn, Messages: c.digests, State: c.st.State,
+		Turn: l.Turn, Messages: c.digests, State: c.st.State, Intake: l.Intake, Usage: l.Usage, Steps: sideSteps{c},
 	}
 }
 
@@ -284,6 +302,19 @@ func (c *conversation) takeUpdate(_ workflow.Context, u middleware.Update) error
 				c.digests[i].Calls = nil
 			}
 		}
+	}
+	for _, m := range u.Messages {
+		c.add(m)
+	}
+	if u.Reply != nil {
+		c.add(*u.Reply)
+		c.replied = true
+	}
+	if u.Compact != nil {
+		c.compact(u.Compact)
+	}
+	if u.Usage != nil {
+		c.spend(*u.Usage)
 	}
 	if u.StopReason != "" && c.st.Loop.StopReason == "" {
 		c.st.Loop.StopReason = u.StopReason

@@ -14,7 +14,11 @@ const stateVersion = 1
 
 // loopVersion is pinned in a loop when it starts, so that a loop which was
 // begun by an older binary goes on by the rules that it began with.
-const loopVersion = 1
+//
+//	1: the first chain; a turn's commit is made when the turn ends.
+//	2: the whole chain; a turn's commit is made right before the next model call,
+//	   with what the before-model hooks add.
+const loopVersion = 2
 
 // threadState is what a thread carries over a continue-as-new, and, without
 // what the store has anyway, what its checkpoints hold. It stays small: no
@@ -39,6 +43,9 @@ type threadState struct {
 	// Changes that no commit has taken yet.
 	Update    thread.StateUpdate `json:"update"`
 	Revisions []thread.Revision  `json:"revisions,omitempty"`
+	Fresh     []step.NewMessage  `json:"fresh,omitempty"`
+	// Due: a turn has ended whose commit is to ride on the next model call.
+	Due bool `json:"due,omitempty"`
 	// For people: what the search attributes say, and what they are made of.
 	Shown    string `json:"shown,omitempty"`
 	Question string `json:"question,omitempty"`
@@ -70,7 +77,8 @@ type loop struct {
 	ModelCalls int          `json:"model_calls"`
 	StopReason string       `json:"stop_reason,omitempty"`
 	// Next is the submission that the API run came with, until it has started.
-	Next *queuedRun `json:"next,omitempty"`
+	Next   *queuedRun  `json:"next,omitempty"`
+	Intake step.Intake `json:"intake,omitzero"`
 	// Before is where a rollback returns to.
 	Before before `json:"before"`
 	// Started: the run's messages are in view; a loop that is taken up again

@@ -47,6 +47,7 @@ type conversation struct {
 	baseSize int
 
 	chain      *middleware.Chain
+	replied    bool                // a before-run hook has answered in the model's place
 	cancelTurn workflow.CancelFunc // of the run that is being worked on
 	cancel     *step.CancelRun     // asked for, not done yet
 	dropped    []queuedRun         // taken out of the queue, their rows still pending
@@ -56,6 +57,7 @@ type conversation struct {
 	edits      []*edit             // updates of the state that are not stored yet
 
 	flights   []flight           // messages that activities may be writing
+	fresh     []step.NewMessage  // messages of the framework since the last commit
 	revisions []thread.Revision  // since the last commit
 	update    thread.StateUpdate // since the last commit
 	notice    string             // for people: what is being waited for
@@ -350,16 +352,7 @@ func (c *conversation) apply(u thread.StateUpdate) error {
 	if err := c.st.State.Apply(u); err != nil {
 		return err
 	}
-	if u.Title != nil {
-		c.update.Title = u.Title
-	}
-	if u.Sandbox != nil {
-		c.update.Sandbox = u.Sandbox
-	}
-	if u.ThreadData != nil {
-		c.update.ThreadData = u.ThreadData
-	}
-	c.update.Artifacts = append(c.update.Artifacts, u.Artifacts...)
+	c.update = c.update.Merge(u)
 	return nil
 }
 

@@ -27,7 +27,7 @@ func (c *conversation) turns(ctx workflow.Context) outcome {
 		if !more {
 			return out
 		}
-		if err := c.ride(ctx); err != nil {
+		if err := c.endTurn(ctx); err != nil {
 			return outcome{err: err}
 		}
 	}
@@ -38,6 +38,9 @@ func (c *conversation) turns(ctx workflow.Context) outcome {
 func (c *conversation) turn(ctx workflow.Context, final bool) (outcome, bool) {
 	l := c.st.Loop
 	if err := c.chain.BeforeModel(ctx, c.view(), c.takeUpdate); err != nil {
+		return outcome{err: err}, false
+	}
+	if err := c.board(ctx); err != nil {
 		return outcome{err: err}, false
 	}
 	request, err := c.chain.Request(ctx, c.view())
@@ -109,11 +112,12 @@ func (c *conversation) model(ctx workflow.Context, request *middleware.Request) 
 	f := flight{id: thread.MessageID(l.RunID, l.Step), pos: c.position(), stream: true}
 	in := step.CallModelInput{
 		Ref: c.ref(l.Step), MessageID: f.id, Pos: f.pos, Turn: l.Turn,
-		PlanHash: l.PlanHash, Cursor: c.st.Cursor.Clone(), Commit: c.st.Pending,
+		PlanHash: l.PlanHash, Cursor: c.st.Cursor.Model(), Commit: c.st.Pending,
 	}
 	c.flights = append(c.flights, f)
 	call := func(ctx workflow.Context, request *middleware.Request) (middleware.ModelReply, error) {
-		in.Edits, in.NoTools = request.Edits, request.NoTools
+		in.Edits, in.NoTools, in.Hidden, in.Attribute = request.Edits, request.NoTools, request.Hidden, request.Attribute
+		in.Cursor = c.st.Cursor.Model() // a compaction may have moved it
 		var reply middleware.ModelReply
 		err := workflow.ExecuteActivity(modelOptions(ctx, l), step.CallModel, in).Get(ctx, &reply.CallModelResult)
 		return reply, err
@@ -129,8 +133,7 @@ func (c *conversation) model(ctx workflow.Context, request *middleware.Request) 
 	}
 	c.st.Pending = nil // it rode on the call
 	l.ModelCalls++
-	l.Usage = l.Usage.Add(reply.Usage)
-	c.st.Tokens += reply.Usage.TotalTokens
+	c.spend(reply.Usage)
 	c.take(reply.Message)
 	return reply, nil, nil
 }
@@ -162,6 +165,9 @@ func (c *conversation) tools(ctx workflow.Context, asker thread.Digest) ([]middl
 		}
 		c.land(flown[i].id)
 		c.take(reply.Message)
+		if u := reply.Usage; u != nil {
+			c.spend(*u)
+		}
 		if err := c.apply(reply.State); err != nil {
 			failed = fmt.Errorf("take the result of %s: %w", asker.Calls[i].Name, err)
 		}
@@ -191,11 +197,17 @@ func (c *conversation) dispatch(asker thread.Digest, i int, digest thread.CallDi
 
 func toolHandler(in step.CallToolInput) middleware.ToolHandler {
 	return func(ctx workflow.Context, call *middleware.ToolCall, reply *step.Reply) (middleware.ToolReply, error) {
-		in.Reply = reply
+		in.Reply, in.Rules = reply, call.Rules
 		var out middleware.ToolReply
 		err := workflow.ExecuteActivity(toolOptions(ctx, call, reply), step.CallTool, in).Get(ctx, &out.CallToolResult)
 		return out, err
 	}
+}
+
+// spend counts tokens, of the run and of the thread.
+func (c *conversation) spend(u thread.Usage) {
+	c.st.Loop.Usage = c.st.Loop.Usage.Add(u)
+	c.st.Tokens += u.TotalTokens
 }
 
 func (c *conversation) land(id string) {

@@ -21,6 +21,13 @@ func brief(messages []thread.Message) []string {
 	return out
 }
 
+// applied are the messages as edits that need no source leave them.
+func applied(t require.TestingT, messages []thread.Message, edits ...Edit) []thread.Message {
+	out, err := ApplyEdits(messages, edits, Sources{})
+	require.NoError(t, err)
+	return out
+}
+
 func TestApplyEdits(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct {
@@ -51,7 +58,7 @@ func TestApplyEdits(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
 			in := []thread.Message{thread.Human("a", "one"), thread.Human("b", "two"), thread.Human("c", "three")}
-			require.Equal(t, tc.want, brief(ApplyEdits(in, tc.edits)))
+			require.Equal(t, tc.want, brief(applied(t, in, tc.edits...)))
 			require.Equal(t, []string{"a:one", "b:two", "c:three"}, brief(in), "the input is not changed")
 		})
 	}
@@ -59,10 +66,10 @@ func TestApplyEdits(t *testing.T) {
 
 func TestANewMessageOfAnEdit(t *testing.T) {
 	t.Parallel()
-	got := ApplyEdits(nil, []Edit{
+	got := applied(t, nil, []Edit{
 		{Op: EditAppend, Role: thread.RoleHuman, Name: "loop_warning", Text: "stop that"},
 		{Op: EditAppend, Role: thread.RoleTool, Name: "bash", Call: "c1", Text: "Error: lost"},
-	})
+	}...)
 	require.Equal(t, []thread.Message{
 		{ID: "edit-0", Role: thread.RoleHuman, Name: "loop_warning", Content: thread.Text("stop that"), AdditionalKwargs: map[string]any{thread.KeyHidden: true}},
 		{
@@ -91,7 +98,7 @@ func TestEditsOfTextLeaveImagesAndThoughts(t *testing.T) {
 			t.Parallel()
 			in := []thread.Message{{ID: "m", Role: thread.RoleHuman, Content: thread.Blocks(tc.in...)}}
 			tc.edit.ID = "m"
-			require.Equal(t, tc.want, ApplyEdits(in, []Edit{tc.edit})[0].Content.Parts())
+			require.Equal(t, tc.want, applied(t, in, tc.edit)[0].Content.Parts())
 			require.Equal(t, tc.in, in[0].Content.Parts(), "the input is not changed")
 		})
 	}
@@ -117,7 +124,7 @@ func TestApplyEditsHoldsForAnyEdits(t *testing.T) {
 		edits := rapid.SliceOfN(edit, 0, 8).Draw(t, "edits")
 		before := brief(in)
 
-		out := ApplyEdits(in, edits)
+		out := applied(t, in, edits...)
 
 		require.Equal(t, before, brief(in), "the input is not changed")
 		at := -1

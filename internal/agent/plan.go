@@ -32,6 +32,23 @@ type Summary struct {
 	ModelCall     ModelCallPolicy   `json:"model_call"`
 	Loop          LoopSettings      `json:"loop"`
 	Clarification ClarificationRule `json:"clarification"`
+
+	Input           *InputRule         `json:"input,omitempty"`
+	ToolOutput      *ToolOutputRule    `json:"tool_output,omitempty"`
+	Guardrail       *GuardrailRule     `json:"guardrail,omitempty"`
+	ReadBeforeWrite bool               `json:"read_before_write,omitempty"`
+	Summarization   *SummarizationRule `json:"summarization,omitempty"`
+	PlanMode        bool               `json:"plan_mode,omitempty"`
+	TokenUsage      bool               `json:"token_usage,omitempty"`
+	Title           *TitleRule         `json:"title,omitempty"`
+	Memory          bool               `json:"memory,omitempty"`
+	Vision          bool               `json:"vision,omitempty"`
+	Deferred        *DeferredRule      `json:"deferred,omitempty"`
+	Skills          []SkillRule        `json:"skills,omitempty"`
+	Subagents       *SubagentRule      `json:"subagents,omitempty"`
+	Budget          *BudgetRule        `json:"budget,omitempty"`
+	Safety          *SafetyRule        `json:"safety,omitempty"`
+	Window          WindowRule         `json:"window"`
 }
 
 // Tool finds a tool of the plan by name.

@@ -82,14 +82,14 @@ func (d *demo) speak(ctx context.Context, req *Request, turn demoTurn, emit func
 			return nil, err
 		}
 	}
-	output := EstimateTokens(turn.text)
+	output := thread.EstimateTokens(turn.text)
 	for i, c := range turn.calls {
 		args, err := fitArgs(req.Tools, &c).encode()
 		if err != nil {
 			return nil, fmt.Errorf("write the arguments of %s: %w", c.tool, err)
 		}
 		a.finish = finishToolCalls
-		output += EstimateTokens(string(args))
+		output += thread.EstimateTokens(string(args))
 		p := callPiece{index: looseInt{i, true}, id: madeID(scope, i), name: c.tool}
 		if err := d.hand(ctx, a, Delta{ToolCalls: []ToolCallDelta{a.calls.add(p)}}); err != nil {
 			return nil, err

@@ -234,9 +234,9 @@ func TestNothingToSend(t *testing.T) {
 
 func TestEstimates(t *testing.T) {
 	t.Parallel()
-	require.Equal(t, 0, EstimateTokens(""))
-	require.Equal(t, 2, EstimateTokens("abcde"))
-	require.Equal(t, 2, EstimateTokens("研究"))
+	require.Equal(t, 0, thread.EstimateTokens(""))
+	require.Equal(t, 2, thread.EstimateTokens("abcde"))
+	require.Equal(t, 2, thread.EstimateTokens("研究"))
 	req := question("abcd")
 	require.Greater(t, EstimateRequest(&req), 7*tokensPerTool)
 }

@@ -3,6 +3,7 @@ package model
 import (
 	"encoding/json"
 
+	"deerflow/internal/agent"
 	"deerflow/internal/thread"
 )
 
@@ -46,55 +47,25 @@ func parseUsage(raw json.RawMessage) (thread.Usage, bool) {
 	return u, u.TotalTokens > 0
 }
 
-// What the frame around a message and around a tool costs, and what an image or
-// another part without text does.
-const (
-	tokensPerMessage = 4
-	tokensPerTool    = 32
-	tokensPerMedia   = 1000
-)
-
-// EstimateTokens is about how many tokens a text has: a quarter of one for an
-// ASCII character, one for any other. It errs upwards for prose.
-func EstimateTokens(text string) int {
-	ascii, other := 0, 0
-	for _, r := range text {
-		if r < 0x80 {
-			ascii++
-		} else {
-			other++
-		}
-	}
-	return (ascii+3)/4 + other
-}
-
-// EstimateMessage is about how many tokens a message has in a request, without
-// its reasoning.
-func EstimateMessage(m *thread.Message) int {
-	total := tokensPerMessage
-	for _, part := range m.Content.Parts() {
-		if part.Text == "" && part.Raw != nil {
-			total += tokensPerMedia
-			continue
-		}
-		total += EstimateTokens(part.Text)
-	}
-	for _, c := range m.ToolCalls {
-		total += EstimateTokens(c.Name) + EstimateTokens(string(c.Args))
-	}
-	return total + 4*len(m.InvalidToolCalls)
-}
+// tokensPerTool is what the frame around a tool costs.
+const tokensPerTool = 32
 
 // EstimateRequest is about how many tokens a request's prompt has, with tools
 // and reasoning.
 func EstimateRequest(req *Request) int {
-	total := tokensPerMessage + EstimateTokens(req.System)
+	total := thread.TokensPerMessage + thread.EstimateTokens(req.System)
 	for i := range req.Messages {
-		total += EstimateMessage(&req.Messages[i]) + EstimateTokens(req.Messages[i].Reasoning())
+		total += req.Messages[i].Weight()
 	}
-	for i := range req.Tools {
-		t := &req.Tools[i]
-		total += tokensPerTool + EstimateTokens(t.Name) + EstimateTokens(t.Description) + EstimateTokens(string(t.Parameters))
+	return total + EstimateTools(req.Tools)
+}
+
+// EstimateTools is about how many tokens the schemas of tools have in a request.
+func EstimateTools(tools []agent.ToolSpec) int {
+	total := 0
+	for i := range tools {
+		t := &tools[i]
+		total += tokensPerTool + thread.EstimateTokens(t.Name) + thread.EstimateTokens(t.Description) + thread.EstimateTokens(string(t.Parameters))
 	}
 	return total
 }

@@ -7,6 +7,8 @@ const (
 	CallModel  = "CallModel"  // one model call, streamed into the event log
 	CallTool   = "CallTool"   // one tool call
 	Commit     = "Commit"     // local: at the end of a run and before a wait
+	Summarize  = "Summarize"  // compact a part of the transcript
+	MakeTitle  = "MakeTitle"  // ask a model for a title
 )
 
 // TaskQueue is where workers look for the product's work.
@@ -19,6 +21,7 @@ const (
 	UpdateCancelRun = "cancel_run"
 	UpdateAnswer    = "answer"
 	UpdateSetState  = "update_state"
+	UpdateCompact   = "compact"
 	SignalAnswer    = "answer"
 	SignalCancelRun = "cancel_run"
 	QueryStatus     = "status"

@@ -66,6 +66,10 @@ type StartRunInput struct {
 	// Stop: the run is only started to be ended; what it has made so far, in a
 	// workflow that is gone, comes into view with its messages.
 	Stop bool `json:"stop,omitempty"`
+	// LastDay is the newest ISO date that the transcript in view tells; a run on
+	// another day tells the new one. Empty: nothing in view tells the date or what
+	// is remembered.
+	LastDay string `json:"last_day,omitempty"`
 	// KeepPlan is the plan of a loop that goes on after a question; a model that
 	// has left the config is resolved anew.
 	KeepPlan string `json:"keep_plan,omitempty"`
@@ -77,6 +81,23 @@ type StartRunResult struct {
 	Plan     agent.Summary      `json:"plan"`
 	Messages []thread.Digest    `json:"messages,omitempty"`
 	State    thread.StateUpdate `json:"state"`
+	Intake   Intake             `json:"intake,omitzero"`
+}
+
+// Intake is what the start of a run found out for the before-run hooks. The
+// texts for the model stand as context blocks on the run's last message.
+type Intake struct {
+	Day     string                `json:"day,omitempty"`     // ISO date, in the user's zone
+	Message string                `json:"message,omitempty"` // id of the message that has the context
+	Uploads []thread.UploadedFile `json:"uploads,omitempty"` // that came with the message
+	Skill   *SkillIntake          `json:"skill,omitempty"`
+}
+
+// SkillIntake is what became of a message that begins with /name.
+type SkillIntake struct {
+	Ref thread.SkillRef `json:"ref"`
+	// Refusal tells the user why the skill cannot be used; no model is called.
+	Refusal string `json:"refusal,omitempty"`
 }
 
 // CallModelInput is one model call. Edits are applied to the rows that the
@@ -90,8 +111,12 @@ type CallModelInput struct {
 	Cursor    thread.Cursor `json:"cursor"`
 	Edits     []agent.Edit  `json:"edits,omitempty"`
 	// NoTools asks for an answer without tools; history is kept valid.
-	NoTools bool         `json:"no_tools,omitempty"`
-	Commit  *CommitInput `json:"commit,omitempty"`
+	NoTools bool `json:"no_tools,omitempty"`
+	// Hidden are tools of the plan that this request does not offer.
+	Hidden []string `json:"hidden,omitempty"`
+	// Attribute: the message is stored with what its tokens went to.
+	Attribute bool         `json:"attribute,omitempty"`
+	Commit    *CommitInput `json:"commit,omitempty"`
 }
 
 // CallModelResult is what the row holds, in brief.
@@ -123,7 +148,61 @@ type CallToolInput struct {
 	Name      string       `json:"name"`
 	PlanHash  string       `json:"plan_hash"`
 	Reply     *Reply       `json:"reply,omitempty"`
+	Rules     ToolRules    `json:"rules,omitzero"`
 	Commit    *CommitInput `json:"commit,omitempty"`
+}
+
+// ToolRules are what middlewares ask of one call. The activity follows them,
+// since the workflow sees neither arguments nor results in full.
+type ToolRules struct {
+	// Budget bounds the result; its limits stand in the plan.
+	Budget bool `json:"budget,omitempty"`
+	// Neutralize escapes framework tags in the result.
+	Neutralize bool `json:"neutralize,omitempty"`
+	// CheckRead: a file that exists is only changed in the state that Seen names.
+	CheckRead bool   `json:"check_read,omitempty"`
+	Seen      string `json:"seen,omitempty"` // hash of the file as the model saw it; empty: never
+	// Sandbox is the one that the thread works in; another one is an error.
+	Sandbox string `json:"sandbox,omitempty"`
+	// Note is added to the result.
+	Note string `json:"note,omitempty"`
+}
+
+// SummarizeInput compacts a part of a transcript into one message.
+type SummarizeInput struct {
+	Ref
+	MessageID string        `json:"message_id"`
+	Pos       int64         `json:"pos"`
+	PlanHash  string        `json:"plan_hash"`
+	Cursor    thread.Cursor `json:"cursor"`             // the rows to summarise
+	Previous  *int64        `json:"previous,omitempty"` // position of the summary so far
+	Model     string        `json:"model,omitempty"`    // asked for by name; empty: as configured
+	// Plain: when no model can write it, old results are left out and the summary
+	// says so, instead of an error.
+	Plain  bool         `json:"plain,omitempty"`
+	Commit *CommitInput `json:"commit,omitempty"`
+}
+
+// SummarizeResult is the message that holds the summary. Without one, Failed
+// says why.
+type SummarizeResult struct {
+	Message *thread.Digest `json:"message,omitempty"`
+	Failed  string         `json:"failed,omitempty"`
+	Usage   thread.Usage   `json:"usage"`
+}
+
+// MakeTitleInput asks a model for a thread's title.
+type MakeTitleInput struct {
+	Ref
+	PlanHash string `json:"plan_hash"`
+	Message  string `json:"message"` // id of the user's first message
+	Pos      int64  `json:"pos"`
+}
+
+// MakeTitleResult is empty when no title could be made.
+type MakeTitleResult struct {
+	Title string       `json:"title,omitempty"`
+	Usage thread.Usage `json:"usage"`
 }
 
 // Reply stands in for a tool's result.
@@ -138,6 +217,7 @@ type CallToolResult struct {
 	State     thread.StateUpdate `json:"state"`
 	Interrupt *thread.Interrupt  `json:"interrupt,omitempty"`
 	Goto      Goto               `json:"goto,omitempty"`
+	Usage     *thread.Usage      `json:"usage,omitempty"` // of models that the tool used
 }
 
 // Goto is where the loop goes after a step; empty is its usual way.

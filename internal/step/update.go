@@ -105,3 +105,23 @@ type Replaced struct {
 type UpdateStateResult struct {
 	CheckpointID string `json:"checkpoint_id"`
 }
+
+// Compact asks for a compaction of a thread that no run is active on.
+type Compact struct {
+	ID      string            `json:"id"` // begins with [thread.UpdatePrefix]
+	Force   bool              `json:"force,omitempty"`
+	Keep    int               `json:"keep,omitempty"` // messages; 0: as configured
+	Model   string            `json:"model,omitempty"`
+	Options thread.RunOptions `json:"options"`
+}
+
+// CompactResult tells what a compaction did.
+type CompactResult struct {
+	Compacted      bool   `json:"compacted"`
+	Reason         string `json:"reason,omitempty"` // why nothing was done
+	Removed        int    `json:"removed_message_count"`
+	Preserved      int    `json:"preserved_message_count"`
+	SummaryUpdated bool   `json:"summary_updated"`
+	CheckpointID   string `json:"checkpoint_id,omitempty"`
+	TotalTokens    int    `json:"total_tokens"` // of what the model reads now
+}

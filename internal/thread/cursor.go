@@ -13,6 +13,37 @@ type Segment struct {
 // nothing.
 type Cursor struct {
 	Segments []Segment `json:"segments,omitempty"`
+	// Compacted is set once older rows are summarised: they stay listed, and the
+	// model does not read them any more.
+	Compacted *Compacted `json:"compacted,omitempty"`
+}
+
+// Compacted says what of a transcript the model reads after a compaction: the
+// summary, then the rescued rows, then everything in view from Cut on.
+type Compacted struct {
+	Summary int64   `json:"summary"`           // position of the row that holds the summary
+	Cut     int64   `json:"cut"`               // rows before it are summarised
+	Rescued []int64 `json:"rescued,omitempty"` // positions before Cut that are kept word for word
+}
+
+// Model is the cursor of what a model reads: without compaction the same.
+func (c Cursor) Model() Cursor {
+	if c.Compacted == nil {
+		return c.Clone()
+	}
+	k := c.Compacted
+	view := Cursor{Segments: []Segment{{From: k.Summary, To: k.Summary + 1}}}
+	for _, pos := range k.Rescued {
+		if c.Contains(pos) && pos < k.Cut {
+			view.Segments = append(view.Segments, Segment{From: pos, To: pos + 1})
+		}
+	}
+	for _, s := range c.Segments {
+		if s.To > k.Cut {
+			view.Segments = append(view.Segments, Segment{From: max(s.From, k.Cut), To: s.To})
+		}
+	}
+	return view
 }
 
 // Extend takes position pos into view, where its order puts it. A position that
@@ -67,5 +98,11 @@ func (c Cursor) Contains(pos int64) bool {
 
 // Clone is a copy that shares nothing with c.
 func (c Cursor) Clone() Cursor {
-	return Cursor{Segments: append([]Segment(nil), c.Segments...)}
+	clone := Cursor{Segments: append([]Segment(nil), c.Segments...)}
+	if c.Compacted != nil {
+		k := *c.Compacted
+		k.Rescued = slices.Clone(k.Rescued)
+		clone.Compacted = &k
+	}
+	return clone
 }

@@ -22,13 +22,27 @@ type Digest struct {
 	Role   Role         `json:"role"`
 	Name   string       `json:"name,omitempty"`
 	Pos    int64        `json:"pos"`
-	Tokens int          `json:"tokens,omitempty"`
+	Tokens int          `json:"tokens,omitempty"` // about what it weighs in a request
+	Size   int          `json:"size,omitempty"`   // bytes of its visible text
 	Hidden bool         `json:"hidden,omitempty"`
 	Empty  bool         `json:"empty,omitempty"` // no visible text
 	Text   string       `json:"text,omitempty"`  // first bytes of the visible text
 	Calls  []CallDigest `json:"calls,omitempty"`
 	CallID string       `json:"call_id,omitempty"` // of a tool message
 	Error  bool         `json:"error,omitempty"`   // a tool message with an error
+	// Day is the ISO date that its context tells, if it does.
+	Day string `json:"day,omitempty"`
+	// Answer: it carries a structured answer to a question, so that it is user
+	// text although it is hidden.
+	Answer bool `json:"answer,omitempty"`
+	// Read is the file that a tool message showed.
+	Read *FileMark `json:"read,omitempty"`
+}
+
+// FileMark says which state of a file the model has seen.
+type FileMark struct {
+	Path string `json:"path"` // virtual, cleaned
+	Hash string `json:"hash"` // SHA-256 of the whole file, in hex
 }
 
 // CallDigest is what a workflow knows of a tool call.
@@ -38,6 +52,20 @@ type CallDigest struct {
 	Args    json.RawMessage `json:"args,omitempty"`    // when at most MaxDigestArgs long
 	Key     string          `json:"key,omitempty"`     // equal for calls that count as the same
 	Invalid string          `json:"invalid,omitempty"` // why it cannot be run
+	Target  string          `json:"target,omitempty"`  // the file that it would change, virtual, cleaned
+	Verdict *Verdict        `json:"verdict,omitempty"` // of the audit of a command; nil: nothing to say
+}
+
+// Verdict is what the audit of a command found.
+type Verdict struct {
+	Block  bool   `json:"block,omitempty"` // the command must not run
+	Reason string `json:"reason"`
+}
+
+// UserText reports whether a message is what a user said: not made by the
+// framework, no summary (spec 2.3).
+func (d *Digest) UserText() bool {
+	return d.Role == RoleHuman && d.Name != NameSummary && (!d.Hidden || d.Answer)
 }
 
 // Digest makes the digest of m at position pos. Keys of calls are left to the
@@ -47,12 +75,13 @@ func (m *Message) Digest(pos int64) Digest {
 	d := Digest{
 		ID: m.ID, Role: m.Role, Name: Prefix(m.Name, MaxDigestName), Pos: pos, Hidden: m.Hidden(),
 		Empty: text == "", Text: Prefix(text, MaxDigestText),
-		CallID: m.ToolCallID, Error: m.Status == ToolError,
+		CallID: m.ToolCallID, Error: m.Status == ToolError, Tokens: m.Weight(), Size: len(text),
 	}
-	if m.Usage != nil {
-		d.Tokens = m.Usage.OutputTokens
-	} else {
-		d.Tokens = len(text) / 4
+	_, d.Answer = m.AdditionalKwargs[KeyHumanInputResponse].(map[string]any)
+	for _, block := range m.Context() {
+		if block.Day != "" {
+			d.Day = block.Day
+		}
 	}
 	for i := range m.CallCount() {
 		call, invalid, _ := m.CallAt(i)

@@ -59,7 +59,7 @@ func TestDigestSaysWhatMiddlewaresDecideBy(t *testing.T) {
 		Usage: &Usage{OutputTokens: 12},
 	}
 	require.Equal(t, Digest{
-		ID: "r1-1", Role: RoleAI, Pos: 7, Tokens: 12, Text: strings.Repeat("a", MaxDigestText-1),
+		ID: "r1-1", Role: RoleAI, Pos: 7, Tokens: 149, Size: 257, Text: strings.Repeat("a", MaxDigestText-1),
 		Calls: []CallDigest{
 			{ID: "c1", Name: "ls", Args: short},
 			{ID: "c2", Name: "write_file"},

@@ -39,6 +39,9 @@ const (
 	KeyFiles = "files"
 )
 
+// NameSummary is the name of the message that holds a summary.
+const NameSummary = "summary"
+
 // Message is one entry of a transcript. Its JSON is the shape that LangChain's
 // model_dump writes, so the stored body is what clients read; keys that do not
 // belong to the role are left out.

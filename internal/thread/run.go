@@ -56,6 +56,9 @@ const (
 	StopTurnCapped  = "turn_capped"
 	StopModelLength = "model_length_capped"
 	StopCancelled   = "cancelled"
+	StopTokenCapped = "token_capped"
+	StopSafety      = "safety_capped"
+	StopSubagents   = "subagent_limit_capped"
 )
 
 // RunOptions are what a caller may choose for a run; the rest comes from the
@@ -67,7 +70,13 @@ type RunOptions struct {
 	ReasoningEffort      string          `json:"reasoning_effort,omitempty"`
 	DisableClarification bool            `json:"disable_clarification,omitempty"`
 	RecursionLimit       int             `json:"recursion_limit,omitempty"`
-	Extra                json.RawMessage `json:"extra,omitempty"` // context keys of later parts, kept as sent
+	PlanMode             bool            `json:"is_plan_mode,omitempty"`
+	Subagents            bool            `json:"subagent_enabled,omitempty"`
+	MaxSubagents         int             `json:"max_concurrent_subagents,omitempty"`
+	MaxSubagentsTotal    int             `json:"max_total_subagents,omitempty"`
+	NonInteractive       bool            `json:"non_interactive,omitempty"`
+	TimeZone             string          `json:"timezone,omitempty"` // IANA name; empty is the server's
+	Extra                json.RawMessage `json:"extra,omitempty"`    // context keys of later parts, kept as sent
 }
 
 // End is the outcome of a run.

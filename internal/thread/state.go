@@ -2,16 +2,25 @@ package thread
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 )
 
-// State is the channels of a thread beside its messages. JSON keys are the
-// channel names that clients read.
+// State is the channels of a thread beside its messages (spec 5). JSON keys are
+// the channel names that clients read. It rides in every commit, so each field
+// is bounded and no body stands in it.
 type State struct {
-	Title      string        `json:"title,omitempty"`
-	Artifacts  []string      `json:"artifacts,omitempty"` // virtual paths, in the order they were presented
-	Sandbox    *SandboxRef   `json:"sandbox,omitempty"`
-	ThreadData *DirectoryRef `json:"thread_data,omitempty"`
+	Title         string                 `json:"title,omitempty"`
+	Artifacts     []string               `json:"artifacts,omitempty"` // virtual paths, in the order they were presented
+	Sandbox       *SandboxRef            `json:"sandbox,omitempty"`
+	ThreadData    *DirectoryRef          `json:"thread_data,omitempty"`
+	Todos         []Todo                 `json:"todos,omitempty"`
+	UploadedFiles []UploadedFile         `json:"uploaded_files,omitempty"` // of the newest message
+	ViewedImages  map[string]ViewedImage `json:"viewed_images,omitempty"`  // by virtual path
+	Promoted      *Promoted              `json:"promoted,omitempty"`
+	Delegations   []Delegation           `json:"delegations,omitempty"`
+	SkillContext  []SkillRef             `json:"skill_context,omitempty"`
+	Summary       *SummaryRef            `json:"summary,omitempty"`
 }
 
 // SandboxRef names the sandbox that a thread works in.
@@ -26,22 +35,34 @@ type DirectoryRef struct {
 	Outputs   string `json:"outputs_path"`
 }
 
-// StateUpdate is a change to the state: nil and empty fields change nothing.
+// StateUpdate is a change to the state: nil and empty fields change nothing. A
+// pointer to an empty list or map clears.
 type StateUpdate struct {
-	Title      *string       `json:"title,omitempty"`
-	Artifacts  []string      `json:"artifacts,omitempty"`
-	Sandbox    *SandboxRef   `json:"sandbox,omitempty"`
-	ThreadData *DirectoryRef `json:"thread_data,omitempty"`
+	Title         *string                 `json:"title,omitempty"`
+	Artifacts     []string                `json:"artifacts,omitempty"`
+	Sandbox       *SandboxRef             `json:"sandbox,omitempty"`
+	ThreadData    *DirectoryRef           `json:"thread_data,omitempty"`
+	Todos         *[]Todo                 `json:"todos,omitempty"`
+	UploadedFiles *[]UploadedFile         `json:"uploaded_files,omitempty"`
+	ViewedImages  *map[string]ViewedImage `json:"viewed_images,omitempty"`
+	Promoted      *Promoted               `json:"promoted,omitempty"`
+	Delegations   []Delegation            `json:"delegations,omitempty"`
+	SkillContext  []SkillRef              `json:"skill_context,omitempty"`
+	Summary       *SummaryRef             `json:"summary,omitempty"`
 }
 
 // IsZero reports whether the update changes nothing.
 func (u StateUpdate) IsZero() bool {
-	return u.Title == nil && len(u.Artifacts) == 0 && u.Sandbox == nil && u.ThreadData == nil
+	return u.Title == nil && len(u.Artifacts) == 0 && u.Sandbox == nil && u.ThreadData == nil &&
+		u.Todos == nil && u.UploadedFiles == nil && u.ViewedImages == nil && u.Promoted == nil &&
+		len(u.Delegations) == 0 && len(u.SkillContext) == 0 && u.Summary == nil
 }
 
-// Apply merges an update through the reducers: the title and the directories
-// take the last write, artifacts are an ordered union, the sandbox fails closed
-// when a second id comes. On an error the state is unchanged.
+// Apply merges an update through the reducers (spec 5): title, directories,
+// uploaded files and summary take the last write, todos too; artifacts are an
+// ordered union, the sandbox fails closed when a second id comes, viewed images
+// merge by path, promotions hold for one catalog, delegations and skills are
+// bounded ledgers. On an error the state is unchanged.
 func (s *State) Apply(u StateUpdate) error {
 	if u.Sandbox != nil && s.Sandbox != nil && u.Sandbox.ID != s.Sandbox.ID {
 		return fmt.Errorf("conflicting sandbox updates: the thread works in %q, an update names %q", s.Sandbox.ID, u.Sandbox.ID)
@@ -56,10 +77,20 @@ func (s *State) Apply(u StateUpdate) error {
 		d := *u.ThreadData
 		s.ThreadData = &d
 	}
-	for _, path := range u.Artifacts {
-		if !slices.Contains(s.Artifacts, path) {
-			s.Artifacts = append(s.Artifacts, path)
-		}
+	s.Artifacts = union(s.Artifacts, u.Artifacts)
+	if u.Todos != nil {
+		s.Todos = slices.Clone(*u.Todos)
+	}
+	if u.UploadedFiles != nil {
+		s.UploadedFiles = slices.Clone(*u.UploadedFiles)
+	}
+	s.ViewedImages = mergeImages(s.ViewedImages, u.ViewedImages)
+	s.Promoted = mergePromoted(s.Promoted, u.Promoted)
+	s.Delegations = mergeDelegations(s.Delegations, u.Delegations)
+	s.SkillContext = mergeSkills(s.SkillContext, u.SkillContext)
+	if u.Summary != nil {
+		ref := *u.Summary
+		s.Summary = &ref
 	}
 	return nil
 }
@@ -67,6 +98,11 @@ func (s *State) Apply(u StateUpdate) error {
 // Clone is a copy that shares nothing with s.
 func (s State) Clone() State {
 	s.Artifacts = slices.Clone(s.Artifacts)
+	s.Todos = slices.Clone(s.Todos)
+	s.UploadedFiles = slices.Clone(s.UploadedFiles)
+	s.ViewedImages = maps.Clone(s.ViewedImages)
+	s.Delegations = slices.Clone(s.Delegations)
+	s.SkillContext = slices.Clone(s.SkillContext)
 	if s.Sandbox != nil {
 		ref := *s.Sandbox
 		s.Sandbox = &ref
@@ -74,6 +110,13 @@ func (s State) Clone() State {
 	if s.ThreadData != nil {
 		d := *s.ThreadData
 		s.ThreadData = &d
+	}
+	if s.Promoted != nil {
+		s.Promoted = &Promoted{CatalogHash: s.Promoted.CatalogHash, Names: slices.Clone(s.Promoted.Names)}
+	}
+	if s.Summary != nil {
+		ref := *s.Summary
+		s.Summary = &ref
 	}
 	return s
 }

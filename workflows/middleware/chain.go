@@ -33,6 +33,19 @@ var constraints = []constraint{
 // Chain is an ordered list of middlewares.
 type Chain struct{ links []Middleware }
 
+// First is the chain of loops of version 1, which began before there was more.
+func First(ctx workflow.Context, plan *agent.Summary) (*Chain, error) {
+	return New(ctx,
+		&DanglingToolCall{},
+		&LLMErrorHandling{},
+		&ToolErrorHandling{},
+		NewLoopDetection(ctx, plan.Loop),
+		&TerminalResponse{},
+		&ModelLength{},
+		&Clarification{},
+	)
+}
+
 // Lead is the chain of the lead agent, in order. This is the one place where
 // the order stands.
 func Lead(ctx workflow.Context, plan *agent.Summary) (*Chain, error) {
@@ -86,7 +99,7 @@ type Apply func(ctx workflow.Context, u Update) error
 func (c *Chain) BeforeRun(ctx workflow.Context, run *Run, apply Apply) error {
 	for _, m := range c.links {
 		u, err := m.BeforeRun(ctx, run)
-		if err := took(ctx, m, "before the run", u, err, apply); err != nil {
+		if err := took(ctx, m, "before the run", u, err, apply); err != nil || u.Reply != nil {
 			return err
 		}
 	}

@@ -51,7 +51,9 @@ func (tr transcript) repaired(t require.TestingT) []thread.Message {
 		require.Equal(t, thread.RoleTool, e.Role)
 		require.Equal(t, "tool_"+e.Call, e.Name)
 	}
-	return agent.ApplyEdits(tr, request.Edits)
+	out, err := agent.ApplyEdits(tr, request.Edits, agent.Sources{})
+	require.NoError(t, err)
+	return out
 }
 
 // story writes messages in one line: "ai", "tool a", "missing a", "human".

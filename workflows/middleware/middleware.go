@@ -2,6 +2,7 @@ package middleware
 
 import (
 	"encoding/json"
+	"slices"
 
 	"go.temporal.io/sdk/workflow"
 
@@ -53,8 +54,33 @@ type Run struct {
 	Plan     *agent.Summary
 	Options  thread.RunOptions
 	Turn     int // model calls made so far in this loop
+	// Messages are what the model reads, in order: after a compaction the summary
+	// is the first.
 	Messages []thread.Digest
 	State    thread.State
+	Intake   step.Intake  // what the start of the API run found out
+	Usage    thread.Usage // of the API run so far
+	Steps    Steps
+}
+
+// LastUser is the newest message of a user, nil if there is none in view.
+func (r *Run) LastUser() *thread.Digest {
+	for i := len(r.Messages) - 1; i >= 0; i-- {
+		if r.Messages[i].UserText() {
+			return &r.Messages[i]
+		}
+	}
+	return nil
+}
+
+// Steps are the activities that a middleware may ask for. The loop names the
+// step, its message and its place; the middleware gives the rest.
+type Steps interface {
+	// Summarize compacts the rows that in.Cursor shows. A cancel of the turn is
+	// the error; a summary that could not be written is told by the result.
+	Summarize(ctx workflow.Context, in step.SummarizeInput) (step.SummarizeResult, error)
+	// MakeTitle asks a model for the title of the thread, at its own pace.
+	MakeTitle(ctx workflow.Context, in step.MakeTitleInput) workflow.Future
 }
 
 // Update is what a hook wants stored, or where it wants the loop to go.
@@ -66,12 +92,43 @@ type Update struct {
 	StopReason string
 	// Error ends the run with this text as its error.
 	Error string
+	// Messages are put at the end of the transcript: small ones of the framework.
+	// The loop gives them their ids.
+	Messages []thread.Message
+	// Reply, of a before-run hook, ends the run with this message: no model is
+	// called, and the hooks behind are skipped.
+	Reply *thread.Message
+	// Compact leaves out of the model's view what was summarised.
+	Compact *Compaction
+	// Usage of models that were called on the side is added to the run's.
+	Usage *thread.Usage
+}
+
+// Compaction says what the model reads from now on: the summary, the rescued
+// messages, and all from position Cut on.
+type Compaction struct {
+	Summary thread.Digest
+	Cut     int64
+	Rescued []int64
 }
 
 // Request is one model call as the workflow describes it.
 type Request struct {
 	Edits   []agent.Edit
 	NoTools bool
+	// Hidden are tools that this request does not offer.
+	Hidden []string
+	// Attribute: the answer is stored with what its tokens went to.
+	Attribute bool
+}
+
+// Hide leaves tools out of the request.
+func (r *Request) Hide(names ...string) {
+	for _, name := range names {
+		if !slices.Contains(r.Hidden, name) {
+			r.Hidden = append(r.Hidden, name)
+		}
+	}
 }
 
 // Append puts a message of the framework after all others.
@@ -96,6 +153,8 @@ type ToolCall struct {
 	Position int    // of the call in it
 	Tool     agent.Brief
 	Known    bool // the plan has this tool
+	// Rules are what middlewares ask of the activity that makes the call.
+	Rules step.ToolRules
 }
 
 // ToolHandler runs a call. A reply, when given, takes the place of the tool's

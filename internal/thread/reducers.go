@@ -1,0 +1,95 @@
+package thread
+
+import (
+	"maps"
+	"slices"
+)
+
+// Bounds of the ledgers (spec 5).
+const (
+	mostDelegations = 50
+	mostSkills      = 8
+)
+
+// union adds what is new, in the order in which it was first seen.
+func union(old, added []string) []string {
+	for _, item := range added {
+		if !slices.Contains(old, item) {
+			old = append(old, item)
+		}
+	}
+	return old
+}
+
+// mergeImages merges by path; an empty update clears.
+func mergeImages(old map[string]ViewedImage, update *map[string]ViewedImage) map[string]ViewedImage {
+	if update == nil {
+		return old
+	}
+	if len(*update) == 0 {
+		return nil
+	}
+	merged := make(map[string]ViewedImage, len(old)+len(*update))
+	maps.Copy(merged, old)
+	maps.Copy(merged, *update)
+	return merged
+}
+
+// mergePromoted joins names of one catalog. Another catalog drops the old ones:
+// a tool of the same name may be another tool there.
+func mergePromoted(old, update *Promoted) *Promoted {
+	if update == nil || update.CatalogHash == "" {
+		return old
+	}
+	var names []string
+	if old != nil && old.CatalogHash == update.CatalogHash {
+		names = slices.Clone(old.Names)
+	}
+	return &Promoted{CatalogHash: update.CatalogHash, Names: union(names, update.Names)}
+}
+
+// terminal reports whether a delegation in this status is over.
+func (s DelegationStatus) terminal() bool { return s != DelegationInProgress }
+
+// mergeDelegations updates by id in the order first seen. A task that is over
+// does not go back to work; when and in which run it began stays. The newest
+// ones are kept.
+func mergeDelegations(old, update []Delegation) []Delegation {
+	if len(update) == 0 {
+		return old
+	}
+	merged := slices.Clone(old)
+	for _, d := range update {
+		i := slices.IndexFunc(merged, func(m Delegation) bool { return m.ID == d.ID })
+		if i < 0 {
+			merged = append(merged, d)
+			continue
+		}
+		was := merged[i]
+		if was.Status.terminal() && !d.Status.terminal() {
+			continue
+		}
+		if was.CreatedAt != "" {
+			d.CreatedAt = was.CreatedAt
+		}
+		if was.RunID != "" {
+			d.RunID = was.RunID
+		}
+		merged[i] = d
+	}
+	return merged[max(0, len(merged)-mostDelegations):]
+}
+
+// mergeSkills keeps the skills that were read last: one that is read again moves
+// to the end.
+func mergeSkills(old, update []SkillRef) []SkillRef {
+	if len(update) == 0 {
+		return old
+	}
+	merged := slices.Clone(old)
+	for _, skill := range update {
+		merged = slices.DeleteFunc(merged, func(s SkillRef) bool { return s.Path == skill.Path })
+		merged = append(merged, skill)
+	}
+	return merged[max(0, len(merged)-mostSkills):]
+}

@@ -1,0 +1,79 @@
+package workflows
+
+import (
+	"slices"
+	"time"
+
+	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/workflow"
+
+	"deerflow/internal/step"
+	"deerflow/internal/thread"
+	"deerflow/workflows/middleware"
+)
+
+// sideSteps are the activities that middlewares ask for.
+type sideSteps struct{ c *conversation }
+
+// Summarize compacts a part of the transcript.
+func (s sideSteps) Summarize(ctx workflow.Context, in step.SummarizeInput) (step.SummarizeResult, error) {
+	c, l := s.c, s.c.st.Loop
+	l.Step++
+	in.Ref, in.PlanHash = c.ref(l.Step), l.PlanHash
+	in.MessageID, in.Pos = thread.MessageID(l.RunID, l.Step), c.position()
+	var out step.SummarizeResult
+	err := workflow.ExecuteActivity(sideOptions(ctx, "compact the conversation"), step.Summarize, in).Get(ctx, &out)
+	return out, err
+}
+
+// MakeTitle asks a model for a title.
+func (s sideSteps) MakeTitle(ctx workflow.Context, in step.MakeTitleInput) workflow.Future {
+	c, l := s.c, s.c.st.Loop
+	l.Step++
+	in.Ref, in.PlanHash = c.ref(l.Step), l.PlanHash
+	return workflow.ExecuteActivity(sideOptions(ctx, "make a title"), step.MakeTitle, in)
+}
+
+// sideTimeout bounds a call on the side.
+const sideTimeout = 2 * time.Minute
+
+// sideOptions: a model is called on the side; few attempts, since there is a way
+// without.
+func sideOptions(ctx workflow.Context, summary string) workflow.Context {
+	return workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
+		StartToCloseTimeout: sideTimeout,
+		HeartbeatTimeout:    heartbeat,
+		Summary:             summary,
+		RetryPolicy: &temporal.RetryPolicy{
+			InitialInterval: 200 * time.Millisecond, BackoffCoefficient: 2, MaximumInterval: 5 * time.Second, MaximumAttempts: 3,
+		},
+	})
+}
+
+// add puts a small message of the framework at the end of the transcript.
+func (c *conversation) add(m thread.Message) {
+	l := c.st.Loop
+	l.Step++
+	m.ID = thread.MessageID(l.RunID, l.Step)
+	pos := c.position()
+	c.fresh = append(c.fresh, step.NewMessage{Pos: pos, Message: m})
+	c.take(m.Digest(pos))
+}
+
+// knows reports whether a message is in view.
+func (c *conversation) knows(id string) bool {
+	return slices.ContainsFunc(c.digests, func(d thread.Digest) bool { return d.ID == id })
+}
+
+// compact leaves out of the model's view what was summarised. The rows stay
+// listed.
+func (c *conversation) compact(k *middleware.Compaction) {
+	c.st.Cursor.Compacted = &thread.Compacted{Summary: k.Summary.Pos, Cut: k.Cut, Rescued: k.Rescued}
+	kept := []thread.Digest{k.Summary}
+	for _, d := range c.digests {
+		if d.Pos >= k.Cut || slices.Contains(k.Rescued, d.Pos) {
+			kept = append(kept, d)
+		}
+	}
+	c.digests = kept
+}
