@@ -69,7 +69,7 @@ func TestDigestSaysWhatMiddlewaresDecideBy(t *testing.T) {
 
 	result := ToolResult("r1-2", m.ToolCalls[0], ToolError, "Error: no such directory")
 	require.Equal(t, Digest{
-		ID: "r1-2", Role: RoleTool, Name: "ls", Pos: 8, Tokens: 6, Text: "Error: no such directory", CallID: "c1", Error: true,
+		ID: "r1-2", Role: RoleTool, Name: "ls", Pos: 8, Tokens: 10, Size: 24, Text: "Error: no such directory", CallID: "c1", Error: true,
 	}, result.Digest(8))
 
 	thought := Message{ID: "r1-3", Role: RoleAI, Content: Blocks(Block{Type: "thinking", Raw: json.RawMessage(`{"type":"thinking"}`)})}
