@@ -74,7 +74,7 @@ func TestDigestSaysWhatMiddlewaresDecideBy(t *testing.T) {
 
 	thought := Message{ID: "r1-3", Role: RoleAI, Content: Blocks(Block{Type: "thinking", Raw: json.RawMessage(`{"type":"thinking"}`)})}
 	thought.SetKwarg(KeyHidden, true)
-	require.Equal(t, Digest{ID: "r1-3", Role: RoleAI, Pos: 9, Empty: true, Hidden: true}, thought.Digest(9))
+	require.Equal(t, Digest{ID: "r1-3", Role: RoleAI, Pos: 9, Tokens: 1004, Empty: true, Hidden: true}, thought.Digest(9))
 }
 
 func TestDigestKeepsArgumentsUpToTheLimit(t *testing.T) {
