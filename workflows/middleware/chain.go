@@ -12,43 +12,44 @@ import (
 
 // Names of the middlewares.
 const (
-	NameDanglingToolCall = "DanglingToolCall"
-	NameLLMErrorHandling = "LLMErrorHandling"
-	NameToolError        = "ToolErrorHandling"
-	NameLoopDetection    = "LoopDetection"
-	NameModelLength      = "ModelLength"
-	NameTerminalResponse = "TerminalResponse"
-	NameClarification    = "Clarification"
+	NameInputSanitization       = "InputSanitization"
+	NameToolOutputBudget        = "ToolOutputBudget"
+	NameToolResultSanitization  = "ToolResultSanitization"
+	NameThreadData              = "ThreadData"
+	NameUploads                 = "Uploads"
+	NameSandbox                 = "Sandbox"
+	NameDanglingToolCall        = "DanglingToolCall"
+	NameLLMErrorHandling        = "LLMErrorHandling"
+	NameGuardrail               = "Guardrail"
+	NameSandboxAudit            = "SandboxAudit"
+	NameReadBeforeWrite         = "ReadBeforeWrite"
+	NameToolErrorHandling       = "ToolErrorHandling"
+	NameDynamicContext          = "DynamicContext"
+	NameSkillActivation         = "SkillActivation"
+	NameSkillToolPolicy         = "SkillToolPolicy"
+	NameDurableContext          = "DurableContext"
+	NameSummarization           = "Summarization"
+	NameTodoList                = "TodoList"
+	NameTokenUsage              = "TokenUsage"
+	NameTitle                   = "Title"
+	NameMemory                  = "Memory"
+	NameViewImage               = "ViewImage"
+	NameDeferredToolFilter      = "DeferredToolFilter"
+	NameSystemMessageCoalescing = "SystemMessageCoalescing"
+	NameSubagentLimit           = "SubagentLimit"
+	NameLoopDetection           = "LoopDetection"
+	NameTokenBudget             = "TokenBudget"
+	NameTerminalResponse        = "TerminalResponse"
+	NameModelLength             = "ModelLength"
+	NameSafetyFinishReason      = "SafetyFinishReason"
+	NameClarification           = "Clarification"
 )
-
-// constraint says that one middleware must stand before another, and why.
-type constraint struct{ first, second, reason string }
-
-var constraints = []constraint{
-	{NameDanglingToolCall, NameLLMErrorHandling, "a call that is tried again must send the repaired request"},
-	{NameToolError, NameClarification, "a failure while a question is asked must become a result, too"},
-	{NameLLMErrorHandling, NameLoopDetection, "a failed call must not be counted"},
-}
 
 // Chain is an ordered list of middlewares.
 type Chain struct{ links []Middleware }
 
 // First is the chain of loops of version 1, which began before there was more.
 func First(ctx workflow.Context, plan *agent.Summary) (*Chain, error) {
-	return New(ctx,
-		&DanglingToolCall{},
-		&LLMErrorHandling{},
-		&ToolErrorHandling{},
-		NewLoopDetection(ctx, plan.Loop),
-		&TerminalResponse{},
-		&ModelLength{},
-		&Clarification{},
-	)
-}
-
-// Lead is the chain of the lead agent, in order. This is the one place where
-// the order stands.
-func Lead(ctx workflow.Context, plan *agent.Summary) (*Chain, error) {
 	return New(ctx,
 		&DanglingToolCall{},
 		&LLMErrorHandling{},
@@ -70,7 +71,7 @@ func New(_ workflow.Context, links ...Middleware) (*Chain, error) {
 		}
 		at[m.Name()] = i
 	}
-	for _, c := range constraints {
+	for _, c := range constraints() {
 		i, okFirst := at[c.first]
 		j, okSecond := at[c.second]
 		if okFirst && okSecond && i > j {

@@ -102,7 +102,7 @@ func TestTheOrderOfTheLeadChain(t *testing.T) {
 func TestABrokenOrderIsNamed(t *testing.T) {
 	t.Parallel()
 	named := func(name string) Middleware { return &spy{name: name, log: &[]string{}} }
-	for _, c := range constraints {
+	for _, c := range constraints() {
 		_, err := New(nil, named(c.second), named("between"), named(c.first))
 		require.ErrorContains(t, err, "middleware "+c.first+" must stand before "+c.second+": "+c.reason)
 		_, err = New(nil, named(c.first))

@@ -19,7 +19,7 @@ import (
 type ToolErrorHandling struct{ Base }
 
 // Name is ToolErrorHandling.
-func (*ToolErrorHandling) Name() string { return NameToolError }
+func (*ToolErrorHandling) Name() string { return NameToolErrorHandling }
 
 // AroundTool answers calls that cannot be run, and failures.
 func (*ToolErrorHandling) AroundTool(ctx workflow.Context, run *Run, call *ToolCall, next ToolHandler) (ToolReply, error) {
