@@ -129,16 +129,23 @@ func TestADeletedThreadEndsTheStep(t *testing.T) {
 	require.True(t, app.NonRetryable())
 }
 
-// askFor lets the model ask for a tool and runs the call.
+// askFor lets the model ask for a tool, and gives the call: of the first one as
+// message r1-2, behind it r1-4 and so on.
 func (w *world) askFor(name, args string) step.CallToolInput {
 	w.t.Helper()
+	asker := 2*w.calls + 1
+	w.calls++
 	w.answer = says("", toolCall("c1", name, args))
-	out, err := w.callModel()
+	in := w.modelInput()
+	in.Step, in.MessageID, in.Pos = asker, thread.MessageID("r1", asker), int64(asker)
+	value, err := w.env.ExecuteActivity(step.CallModel, in)
 	require.NoError(w.t, err)
+	var out step.CallModelResult
+	require.NoError(w.t, value.Get(&out))
 	require.Len(w.t, out.Message.Calls, 1)
 	return step.CallToolInput{
-		Ref: ref("t1", "r1", 2), MessageID: "r1-2", Pos: 2, Asker: "r1-1", AskerPos: 1,
-		Call: "c1", Name: name, PlanHash: w.started.PlanHash,
+		Ref: ref("t1", "r1", asker+1), MessageID: thread.MessageID("r1", asker+1), Pos: int64(asker + 1),
+		Asker: in.MessageID, AskerPos: in.Pos, Call: out.Message.Calls[0].ID, Name: name, PlanHash: w.started.PlanHash,
 	}
 }
 

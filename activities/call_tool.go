@@ -39,7 +39,11 @@ func (a *Activities) CallTool(parent context.Context, in step.CallToolInput) (st
 	if claim.Done != nil {
 		return toolResult(doing, claim.Done)
 	}
+	a.logCommand(ctx, in, spec)
 	result, err := a.outcome(ctx, in, claim.MayHaveRun)
+	if err == nil {
+		result, err = a.obey(ctx, in, plan, result)
+	}
 	if err != nil {
 		return out, border(ctx, doing, err)
 	}
@@ -72,10 +76,10 @@ func (a *Activities) claimCall(ctx context.Context, in step.CallToolInput, unsaf
 func (a *Activities) outcome(ctx context.Context, in step.CallToolInput, mayHaveRun bool) (tools.Result, error) {
 	switch {
 	case in.Reply != nil:
-		return tools.Result{Text: in.Reply.Text, Error: in.Reply.Error}, nil
+		return stamped(in.Name, tools.SourceToolReturn, tools.Result{Text: in.Reply.Text, Error: in.Reply.Error}), nil
 	case mayHaveRun:
-		return tools.Result{Error: true, Text: fmt.Sprintf(
-			"Error: the worker was lost while %s ran. It may have run, in full or in part, and it was not run again: check before you repeat it.", in.Name)}, nil
+		return stamped(in.Name, tools.SourceException, tools.Result{Error: true, Text: fmt.Sprintf(
+			"Error: the worker was lost while %s ran. It may have run, in full or in part, and it was not run again: check before you repeat it.", in.Name)}), nil
 	}
 	call, err := a.callOf(ctx, in)
 	if err != nil {
@@ -88,23 +92,39 @@ func (a *Activities) outcome(ctx context.Context, in step.CallToolInput, mayHave
 	}
 	tool, ok := set.Get(in.Name)
 	if !ok {
-		return tools.Result{Error: true, Text: fmt.Sprintf("Error: tool %s is not available any more. Choose another one.", in.Name)}, nil
+		return stamped(in.Name, tools.SourceToolReturn, tools.Result{
+			Error: true, Text: fmt.Sprintf("Error: tool %s is not available any more. Choose another one.", in.Name),
+		}), nil
 	}
 	box, err := a.o.Sandboxes.Acquire(ctx, in.User, in.Thread)
 	if err != nil {
 		return tools.Result{}, fmt.Errorf("get the sandbox of thread %s: %w", in.Thread, err)
 	}
+	if in.Rules.Sandbox != "" && in.Rules.Sandbox != box.ID() {
+		return stamped(in.Name, tools.SourceException, tools.Result{Error: true, Text: fmt.Sprintf(
+			"Error: the sandbox of this thread, %s, is gone, and %s was not run in another one. Tell the user that the files of this thread cannot be reached.", in.Rules.Sandbox, in.Name)}), nil
+	}
+	limits := limits(cfg)
+	if in.Rules.Budget {
+		limits.ResultBytes = largestResult
+	}
 	result, err := tools.Run(ctx, tool, tools.Call{Args: call.Args, Env: tools.Env{
 		User: in.User, Thread: in.Thread, Run: in.Run, CallID: in.Call, MessageID: in.MessageID, Sandbox: box,
-		Limits: limits(cfg),
+		Limits: limits, CheckRead: in.Rules.CheckRead, Seen: in.Rules.Seen,
 	}})
 	if err != nil {
 		return tools.Result{}, err
 	}
-	if result.State.Sandbox == nil {
+	if in.Rules.Sandbox == "" {
 		result.State.Sandbox = &thread.SandboxRef{ID: box.ID()}
 	}
 	return result, nil
+}
+
+// stamped is a result that no tool made, with what it means for the loop.
+func stamped(tool, source string, r tools.Result) tools.Result {
+	r.Stamp(tool, source)
+	return r
 }
 
 // callOf reads the call, with its arguments, from the message that asks for it.

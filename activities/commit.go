@@ -6,10 +6,12 @@ import (
 	"deerflow/internal/agent"
 	"deerflow/internal/step"
 	"deerflow/internal/thread"
+	"deerflow/internal/tools"
 )
 
 // Commit stores what a turn changed, on its own.
 func (a *Activities) Commit(ctx context.Context, in step.CommitInput) (step.CommitResult, error) {
+	stampSeals(in.Seals)
 	out, err := a.o.Store.Commit(ctx, in, plainDigest)
 	return out, border(ctx, "commit step of run "+in.Run, err)
 }
@@ -20,8 +22,20 @@ func (a *Activities) ride(ctx context.Context, in *step.CommitInput) error {
 	if in == nil {
 		return nil
 	}
+	stampSeals(in.Seals)
 	_, err := a.o.Store.Commit(ctx, *in, plainDigest)
 	return border(ctx, "commit step of run "+in.Run, err)
+}
+
+// stampSeals says of results that a stop made what they mean for the loop, as
+// every other result says it.
+func stampSeals(seals []step.Seal) {
+	for i := range seals {
+		m := &seals[i].Fallback
+		if m.Role == thread.RoleTool && m.AdditionalKwargs[tools.KeyMeta] == nil {
+			m.SetKwarg(tools.KeyMeta, tools.Classify(m.Name, tools.SourceException, tools.Result{Text: m.Content.String(), Error: m.Status == thread.ToolError}))
+		}
+	}
 }
 
 // plainDigest needs no plan: a commit makes no message with tool calls.

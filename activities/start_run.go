@@ -122,6 +122,7 @@ func summary(cfg *config.Config, m config.Model, o thread.RunOptions) agent.Summ
 		},
 		Clarification: agent.ClarificationRule{Timeout: cfg.Clarification.Timeout, OnTimeout: cfg.Clarification.OnTimeout},
 	}
+	guardTools(&s, cfg)
 	if o.RecursionLimit > 0 {
 		s.MaxTurns = min(s.MaxTurns, o.RecursionLimit, cfg.MaxRecursionLimit)
 	}

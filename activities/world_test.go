@@ -29,6 +29,7 @@ type world struct {
 	// answer is what the model endpoint says next.
 	answer  http.HandlerFunc
 	asked   int
+	calls   int // of tools
 	started step.StartRunResult
 }
 

@@ -26,6 +26,8 @@ func (d *decoder) config(root *yaml.Node, c *Config) {
 	d.finishTools(c)
 	d.finishSandbox(&c.Sandbox)
 	d.checkLoop(&c.LoopDetection)
+	d.checkToolOutput(&c.ToolOutput)
+	d.finishGuardrails(&c.Guardrails)
 	d.checkServer(&c.Server)
 	d.checkURL("frontend_url", c.FrontendURL)
 	d.unused.warn(d, "settings that this version does not use are ignored")

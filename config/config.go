@@ -35,6 +35,10 @@ type Config struct {
 	LoopDetection  LoopDetection  `yaml:"loop_detection"`
 	Uploads        Uploads        `yaml:"uploads"`
 
+	ToolOutput      ToolOutput      `yaml:"tool_output"`
+	ReadBeforeWrite ReadBeforeWrite `yaml:"read_before_write"`
+	Guardrails      Guardrails      `yaml:"guardrails"`
+
 	// MaxRecursionLimit is the highest recursion_limit that a client may ask
 	// for (1000); higher values are clamped to it.
 	MaxRecursionLimit int `yaml:"max_recursion_limit" conf:"min=1"`

@@ -12,11 +12,11 @@ import (
 // version knows by name and does not use yet.
 func laterSections() []string {
 	return []string{
-		"logging", "token_usage", "token_budget", "tool_search", "tool_output", "suggestions", "input_polish",
-		"tool_progress", "read_before_write", "safety_finish_reason", "subagents", "acp_agents", "skills",
+		"logging", "token_usage", "token_budget", "tool_search", "suggestions", "input_polish",
+		"tool_progress", "safety_finish_reason", "subagents", "acp_agents", "skills",
 		"skill_scan", "skill_evolution", "title", "summarization", "memory", "agents_api", "agent_storage",
 		"database", "checkpointer", "run_events", "run_ownership", "stream_bridge", "dedupe_storage", "scheduler",
-		"mcp_tasks", "channels", "channel_connections", "guardrails", "authorization", "extensions", "plugins",
+		"mcp_tasks", "channels", "channel_connections", "authorization", "extensions", "plugins",
 		"approvals", "notify",
 		// Single settings that guides to DeerFlow show at the top level.
 		"max_input_length", "max_tool_output_tokens", "max_tokens_per_run", "lazy_init",

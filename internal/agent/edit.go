@@ -45,8 +45,9 @@ type Edit struct {
 	Text string      `json:"text,omitempty"`
 	Tail string      `json:"tail,omitempty"`
 	Keep int         `json:"keep,omitempty"`
-	// KeepTail is for cut.
+	// KeepTail and Over are for cut: a text of at most Over characters stays.
 	KeepTail int `json:"keep_tail,omitempty"`
+	Over     int `json:"over,omitempty"`
 	// Ref is for context.
 	Ref string `json:"ref,omitempty"`
 	// Images is for images.
@@ -120,7 +121,7 @@ func (e *Edit) apply(out []thread.Message, n int, from Sources) ([]thread.Messag
 // cut keeps the head and the tail of a text.
 func (e *Edit) cut(c thread.Content) thread.Content {
 	text := c.String()
-	if len(text) <= e.Keep+e.KeepTail {
+	if len(text) <= e.Keep+e.KeepTail || e.Over > 0 && utf8.RuneCountInString(text) <= e.Over {
 		return c
 	}
 	return withText(c, thread.Prefix(text, e.Keep)+e.Text+suffix(text, e.KeepTail))

@@ -115,8 +115,8 @@ func (p *Plan) Spec(name string) (ToolSpec, bool) {
 	return ToolSpec{}, false
 }
 
-// DigestOf is the digest of a message with the loop keys of its calls, which
-// depend on the plan's tools.
+// DigestOf is the digest of a message with what depends on the plan's tools: the
+// loop keys of its calls, the verdicts on commands, the files to be changed.
 func (p *Plan) DigestOf(m *thread.Message, pos int64) thread.Digest {
 	d := m.Digest(pos)
 	for i := range d.Calls {
@@ -127,6 +127,8 @@ func (p *Plan) DigestOf(m *thread.Message, pos int64) thread.Digest {
 		}
 		spec, _ := p.Spec(call.Name)
 		d.Calls[i].Key = CallKey(spec.Key, call)
+		d.Calls[i].Verdict = verdict(spec, call)
+		d.Calls[i].Target = target(spec, call)
 	}
 	return d
 }

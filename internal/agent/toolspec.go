@@ -30,6 +30,11 @@ type ToolSpec struct {
 	// Key says which arguments identify a call for loop detection; empty is
 	// [KeySalient].
 	Key KeyRule `json:"key,omitempty"`
+	// Shell is the argument that holds a shell command, which is audited before it
+	// runs.
+	Shell string `json:"shell,omitempty"`
+	// Writes is the argument that names the file which the tool changes.
+	Writes string `json:"writes,omitempty"`
 }
 
 // Brief is what a workflow needs to know of a tool.

@@ -83,6 +83,7 @@ func (m *Message) Digest(pos int64) Digest {
 			d.Day = block.Day
 		}
 	}
+	d.Read = m.readMark()
 	for i := range m.CallCount() {
 		call, invalid, _ := m.CallAt(i)
 		c := CallDigest{ID: call.ID, Name: Prefix(call.Name, MaxDigestName)}

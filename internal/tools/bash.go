@@ -28,7 +28,7 @@ func bash(timeout time.Duration) (Tool, error) {
 		timeout = sandbox.DefaultBashTimeout
 	}
 	return definition[bashParams]{
-		name: "bash", description: bashText, class: agent.ClassUnsafe, timeout: timeout + bashSlack,
+		name: "bash", description: bashText, class: agent.ClassUnsafe, shell: "command", timeout: timeout + bashSlack,
 		labelled: true,
 		run: func(ctx context.Context, c Call, p bashParams) (Result, error) {
 			return runBash(ctx, c, p, timeout)

@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"deerflow/internal/sandbox"
+	"deerflow/internal/thread"
 )
 
 const ws = sandbox.Workspace
@@ -94,9 +95,9 @@ func TestReadMark(t *testing.T) {
 	require.NoError(t, err)
 	for _, path := range []string{"f", ws + "/./f"} {
 		r := k.call("read_file", a{"path": path, "start_line": 2})
-		require.Equal(t, ReadMark{Path: ws + "/f", Hash: hash}, r.Kwargs[KeyReadMark])
+		require.Equal(t, thread.FileMark{Path: ws + "/f", Hash: hash}, r.Kwargs[thread.KeyReadMark])
 	}
-	require.NotContains(t, k.call("read_file", a{"path": "gone"}).Kwargs, KeyReadMark)
+	require.NotContains(t, k.call("read_file", a{"path": "gone"}).Kwargs, thread.KeyReadMark)
 }
 
 // I13, 10.4-4: the limit is in bytes; append is the way round it.
@@ -222,11 +223,11 @@ func TestWriteTwice(t *testing.T) {
 func TestReadBeforeWrite(t *testing.T) {
 	t.Parallel()
 	k := newKit(t)
-	marks := map[string]string{}
-	k.env.LastRead = func(path string) string { return marks[path] }
+	k.env.CheckRead = true
 	read := func() {
-		m := k.call("read_file", a{"path": "f", "start_line": 1, "end_line": 1}).Kwargs[KeyReadMark].(ReadMark)
-		marks[m.Path] = m.Hash
+		m := k.call("read_file", a{"path": "f", "start_line": 1, "end_line": 1}).Kwargs[thread.KeyReadMark].(thread.FileMark)
+		require.Equal(t, ws+"/f", m.Path)
+		k.env.Seen = m.Hash
 	}
 	id := 0
 	next := func() { id++; k.env.MessageID = fmt.Sprint("m", id) }
@@ -271,6 +272,11 @@ func TestReadBeforeWrite(t *testing.T) {
 	first, second := <-failed, <-failed
 	require.NotEqual(t, first, second)
 	require.Equal(t, "1\n2+", k.read("f"))
+
+	// what cannot be read cannot be asked for, either
+	k.write("p.png", "\x89PNG\r\n\x1a\n\x00\x00")
+	k.env.Seen, k.env.MessageID = "", "binary"
+	require.Equal(t, "OK", k.ok("write_file", a{"path": "p.png", "content": "text now"}))
 }
 
 func TestLs(t *testing.T) {

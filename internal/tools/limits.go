@@ -15,6 +15,15 @@ type Limits struct {
 	WriteBytes  int // of one write_file that does not append, 81,920 bytes
 	GlobPaths   int // of glob, 200; never more than 1,000
 	GrepMatches int // of grep, 100; never more than 500
+	ResultBytes int // of any result, 256 KiB; for callers that bound it themselves
+}
+
+// resultBytes is how much text [Run] lets through.
+func (l Limits) resultBytes() int {
+	if l.ResultBytes <= 0 {
+		return maxResult
+	}
+	return l.ResultBytes
 }
 
 // Limits that no configuration raises.

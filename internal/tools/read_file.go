@@ -8,6 +8,7 @@ import (
 
 	"deerflow/internal/agent"
 	"deerflow/internal/sandbox"
+	"deerflow/internal/thread"
 )
 
 //go:embed read_file.md
@@ -49,17 +50,13 @@ func runReadFile(ctx context.Context, c Call, p readFileParams) (Result, error) 
 	case o.End > 0 && o.Start > o.End:
 		return text(fmt.Sprintf("(no lines in range: start_line %d is behind end_line %d)", o.Start, o.End)), nil
 	}
-	info, err := c.Env.Sandbox.Stat(ctx, p.Path)
-	if err != nil {
-		return fileAnswer(ctx, doingRead, p.Path, err)
-	}
 	got, err := c.Env.Sandbox.ReadFile(ctx, p.Path, o)
 	if err != nil {
 		return fileAnswer(ctx, doingRead, p.Path, err)
 	}
 	r := text(readText(got, o))
 	if got.Hash != "" {
-		r.setKwarg(KeyReadMark, ReadMark{Path: info.Real, Hash: got.Hash})
+		r.setKwarg(thread.KeyReadMark, thread.FileMark{Path: got.Path, Hash: got.Hash})
 	}
 	return r, nil
 }

@@ -11,7 +11,7 @@ import (
 
 // Bounds of what leaves a tool, whatever its own limits are.
 const (
-	maxResult = 256 << 10 // bytes of text; JSON may write each as six
+	maxResult = 256 << 10 // bytes of text unless more is asked for, and of an artifact; JSON may write each as six
 	maxDetail = 500       // characters of what a panic says
 )
 
@@ -20,7 +20,7 @@ var errNoArtifact = errors.New("the artifact of the result is too large")
 
 // Run runs a tool. A panic becomes an error result with its first line and no
 // stack (B10). The result has text, valid UTF-8 without NUL characters that is
-// at most 256 KiB long, and its [Meta] under [KeyMeta] unless it is a question.
+// at most [Limits].ResultBytes long, and its [Meta] under [KeyMeta] unless it is a question.
 // The error is the tool's, see [Tool].
 func Run(ctx context.Context, t Tool, c Call) (r Result, err error) {
 	name := t.Spec().Name
@@ -30,7 +30,7 @@ func Run(ctx context.Context, t Tool, c Call) (r Result, err error) {
 			r, err, source = panicResult(name, c.Env, v), nil, SourceException
 		}
 		if err == nil || r.Text != "" {
-			r = finish(name, source, r)
+			r = finish(name, source, r, c.Env.Limits.resultBytes())
 		}
 	}()
 	if err := ctx.Err(); err != nil {
@@ -61,20 +61,26 @@ func exceptionText(name, kind, detail string) string {
 }
 
 // finish brings a result within its bounds.
-func finish(name, source string, r Result) Result {
+func finish(name, source string, r Result, limit int) Result {
 	r.Text = strings.ReplaceAll(strings.ToValidUTF8(r.Text, "\uFFFD"), "\x00", "\uFFFD")
 	if strings.TrimSpace(r.Text) == "" {
 		r.Text = "(no output)"
 	}
-	if len(r.Text) > maxResult {
-		const marker = "\n[truncated: the result was longer than 256 KiB]"
-		r.Text = thread.Prefix(r.Text, maxResult-len(marker)) + marker
+	if len(r.Text) > limit {
+		marker := fmt.Sprintf("\n[truncated: the result was longer than %d KiB]", limit>>10)
+		r.Text = thread.Prefix(r.Text, limit-len(marker)) + marker
 	}
 	if len(r.Artifact) > maxResult {
 		r = failure("Tool '%s' failed: %v", name, errNoArtifact)
 	}
-	if r.Interrupt == nil && r.Kwargs[KeyMeta] == nil {
-		r.setKwarg(KeyMeta, Classify(name, source, r))
-	}
+	r.Stamp(name, source)
 	return r
+}
+
+// Stamp gives a result its [Meta], unless it has one or is a question. Results
+// that no tool made, such as refusals, are stamped by whoever makes them.
+func (r *Result) Stamp(tool, source string) {
+	if r.Interrupt == nil && r.Kwargs[KeyMeta] == nil {
+		r.setKwarg(KeyMeta, Classify(tool, source, *r))
+	}
 }

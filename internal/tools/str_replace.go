@@ -23,7 +23,7 @@ type strReplaceParams struct {
 
 func strReplace() (Tool, error) {
 	return definition[strReplaceParams]{
-		name: "str_replace", description: strReplaceText, class: agent.ClassWrite, key: agent.KeyAll,
+		name: "str_replace", description: strReplaceText, class: agent.ClassWrite, key: agent.KeyAll, writes: "path",
 		labelled: true, run: runStrReplace,
 	}.build()
 }

@@ -43,10 +43,10 @@ type Env struct {
 	// CommandEnv is set in commands, such as the secrets of an active skill. Long
 	// values are taken out of the output.
 	CommandEnv map[string]string
-	// LastRead gives the hash that the newest read of a file in view had, or "".
-	// When it is set, a file can only be changed as it was read; nil switches the
-	// check off.
-	LastRead func(path string) string
+	// CheckRead: a file that exists is only changed in the state that Seen, the
+	// hash of the whole file, names; an empty Seen names none.
+	CheckRead bool
+	Seen      string
 	// NoClarification: nobody is there to answer.
 	NoClarification bool
 }
@@ -65,19 +65,9 @@ type Result struct {
 	Kwargs map[string]any
 }
 
-// Keys of the additional_kwargs of a tool message.
-const (
-	// KeyMeta holds the [Meta] of the result.
-	KeyMeta = "deerflow_tool_meta"
-	// KeyReadMark holds the [ReadMark] of a file that was read.
-	KeyReadMark = "deerflow_read_mark"
-)
-
-// ReadMark says which content of a file a model has seen a part of.
-type ReadMark struct {
-	Path string `json:"path"` // virtual, with links followed
-	Hash string `json:"hash"` // SHA-256 of the whole file, in hex
-}
+// KeyMeta holds, in the additional_kwargs of a tool message, the [Meta] of the
+// result.
+const KeyMeta = "deerflow_tool_meta"
 
 func text(s string) Result { return Result{Text: s} }
 

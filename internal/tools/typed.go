@@ -23,6 +23,8 @@ type definition[P any] struct {
 	description string
 	class       agent.RetryClass
 	key         agent.KeyRule
+	shell       string        // see [agent.ToolSpec]
+	writes      string        // see [agent.ToolSpec]
 	timeout     time.Duration // 0 means callTimeout
 	// labelled: the first argument is a description of the call for people. The
 	// model is asked for it, but a call without it is as good.
@@ -75,7 +77,7 @@ func (d definition[P]) build() (Tool, error) {
 	return &typed[P]{
 		spec: agent.ToolSpec{
 			Name: d.name, Description: strings.TrimSpace(d.description), Parameters: parameters,
-			Class: d.class, Timeout: timeout, Key: d.key,
+			Class: d.class, Timeout: timeout, Key: d.key, Shell: d.shell, Writes: d.writes,
 		},
 		args: args, run: d.run,
 	}, nil

@@ -22,7 +22,7 @@ type writeFileParams struct {
 
 func writeFile() (Tool, error) {
 	return definition[writeFileParams]{
-		name: "write_file", description: writeFileText, class: agent.ClassWrite, key: agent.KeyAll,
+		name: "write_file", description: writeFileText, class: agent.ClassWrite, key: agent.KeyAll, writes: "path",
 		labelled: true, run: runWriteFile,
 	}.build()
 }
@@ -45,21 +45,26 @@ func runWriteFile(ctx context.Context, c Call, p writeFileParams) (Result, error
 // errUnread refuses the change of a file that the model has not seen as it is.
 var errUnread = errors.New("not read as it is now")
 
-// readGate lets a file be changed only as the model last read it. A file that
-// is too large to have a mark is let through.
+// readGate lets a file that exists be changed only as the model last read it. It
+// is asked under the lock of the file, so that of two changes after one read the
+// second is refused. A file that cannot be read as text, or is so large that it
+// has no mark, is let through: nobody could ever read it.
 func (e Env) readGate(ctx context.Context, asked string) func(hash string) error {
-	if e.LastRead == nil {
-		return nil
-	}
-	info, err := e.Sandbox.Stat(ctx, asked)
-	if err != nil {
+	if !e.CheckRead {
 		return nil
 	}
 	return func(hash string) error {
-		if info.Size <= sandbox.MaxHashed && e.LastRead(info.Real) != hash {
-			return errUnread
+		if e.Seen == hash {
+			return nil
 		}
-		return nil
+		got, err := e.Sandbox.ReadFile(ctx, asked, sandbox.ReadOptions{End: 1, MaxChars: 1})
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if err != nil || got.Hash == "" {
+			return nil //nolint:nilerr // what cannot be read needs no reading
+		}
+		return errUnread
 	}
 }
 

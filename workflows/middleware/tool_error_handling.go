@@ -10,6 +10,7 @@ import (
 
 	"deerflow/internal/agent"
 	"deerflow/internal/step"
+	"deerflow/internal/thread"
 )
 
 // ToolErrorHandling makes every failure around a tool a result for the model: a
@@ -60,10 +61,13 @@ func lostTool(call *ToolCall, err error) string {
 	return fmt.Sprintf("Error: tool %s failed (%s). Go on with what you know, or choose another tool.", call.Name, brief(err))
 }
 
+// maxFailure is how much a failure may say, in bytes.
+const maxFailure = 500
+
 func brief(err error) string {
 	var app *temporal.ApplicationError
 	if errors.As(err, &app) {
-		return app.Message()
+		return thread.Prefix(app.Message(), maxFailure)
 	}
 	var timeout *temporal.TimeoutError
 	if errors.As(err, &timeout) {
