@@ -96,7 +96,7 @@ func TestTheOrderOfTheLeadChain(t *testing.T) {
 	chain, err := Lead(nil, &agent.Summary{Loop: agent.LoopSettings{Enabled: true}})
 	require.NoError(t, err)
 	t.Logf("lead chain: %s", strings.Join(chain.Names(), " > "))
-	require.Equal(t, []string{"DanglingToolCall", "LLMErrorHandling", "ToolErrorHandling", "LoopDetection", "TerminalResponse", "ModelLength", "Clarification"}, chain.Names())
+	require.Equal(t, []string{"ToolResultSanitization", "Sandbox", "DanglingToolCall", "LLMErrorHandling", "SandboxAudit", "ToolErrorHandling", "SkillToolPolicy", "LoopDetection", "TerminalResponse", "ModelLength", "Clarification"}, chain.Names())
 }
 
 func TestABrokenOrderIsNamed(t *testing.T) {

@@ -28,6 +28,11 @@ func constraints() []constraint {
 		{NameTodoList, NameTokenBudget, "a hard stop is final: an open plan must not call the model again"},
 		{NameTodoList, NameLoopDetection, "a hard stop is final: an open plan must not call the model again"},
 		{NameTerminalResponse, NameModelLength, "a call that was cut is no empty answer"},
+		{NameGuardrail, NameSandboxAudit, "a denied tool is not judged by what it would run"},
+		{NameSandboxAudit, NameReadBeforeWrite, "a blocked command is refused before anything else is looked at"},
+		{NameToolErrorHandling, NameSkillToolPolicy, "a tool that does not exist is told as such, whatever a policy allows"},
+		{NameToolErrorHandling, NameDeferredToolFilter, "a call that cannot be run is told why before it is told to search"},
+		{NameToolErrorHandling, NameSubagentLimit, "a task that failed gives its turn back before it becomes a result"},
 		{NameToolErrorHandling, NameClarification, "a failure while a question is asked must become a result, too"},
 	}
 }

@@ -10,6 +10,23 @@ import (
 func leadOrder() []place {
 	return []place{
 		{
+			name: NameToolOutputBudget, seed: true, config: "tool_output",
+			does: "Bounds what results of tools have in the transcript: long ones go to a file.",
+			when: "tool_output.enabled",
+			on:   func(p *agent.Summary) bool { return p.ToolOutput != nil },
+			make: func(workflow.Context, *agent.Summary) Middleware { return &ToolOutputBudget{} },
+		},
+		{
+			name: NameToolResultSanitization,
+			does: "Escapes the framework's tags in what web tools bring.",
+			make: func(workflow.Context, *agent.Summary) Middleware { return &ToolResultSanitization{} },
+		},
+		{
+			name: NameSandbox, seed: true, config: "sandbox",
+			does: "Keeps a thread in one sandbox.",
+			make: func(workflow.Context, *agent.Summary) Middleware { return &Sandbox{} },
+		},
+		{
 			name: NameDanglingToolCall, seed: true,
 			does: "Gives every tool call in view that has no result one that says so, for the request.",
 			make: func(workflow.Context, *agent.Summary) Middleware { return &DanglingToolCall{} },
@@ -20,9 +37,47 @@ func leadOrder() []place {
 			make: func(workflow.Context, *agent.Summary) Middleware { return &LLMErrorHandling{} },
 		},
 		{
+			name: NameGuardrail, seed: true, config: "guardrails",
+			does: "Asks a provider whether a tool may be called.",
+			when: "guardrails.enabled, with a provider",
+			on:   func(p *agent.Summary) bool { return p.Guardrail != nil },
+			make: func(ctx workflow.Context, p *agent.Summary) Middleware { return NewGuardrail(ctx, *p.Guardrail) },
+		},
+		{
+			name: NameSandboxAudit, seed: true,
+			does: "Blocks dangerous shell commands, and notes risky ones.",
+			make: func(workflow.Context, *agent.Summary) Middleware { return &SandboxAudit{} },
+		},
+		{
+			name: NameReadBeforeWrite, config: "read_before_write",
+			does: "Lets a file be changed only as the model has last read it.",
+			when: "read_before_write.enabled",
+			on:   func(p *agent.Summary) bool { return p.ReadBeforeWrite },
+			make: func(workflow.Context, *agent.Summary) Middleware { return &ReadBeforeWrite{} },
+		},
+		{
 			name: NameToolErrorHandling, seed: true,
 			does: "Makes every failure around a tool a result for the model.",
 			make: func(workflow.Context, *agent.Summary) Middleware { return &ToolErrorHandling{} },
+		},
+		{
+			name: NameSkillToolPolicy, config: "skills",
+			does: "Keeps a run to the tools that its active skills allow.",
+			make: func(workflow.Context, *agent.Summary) Middleware { return &SkillToolPolicy{} },
+		},
+		{
+			name: NameDeferredToolFilter, seed: true, config: "tool_search",
+			does: "Hides deferred tools until a search promotes them.",
+			when: "there are deferred tools",
+			on:   func(p *agent.Summary) bool { return p.Deferred != nil },
+			make: func(workflow.Context, *agent.Summary) Middleware { return &DeferredToolFilter{} },
+		},
+		{
+			name: NameSubagentLimit, seed: true, config: "subagents",
+			does: "Bounds the sub-agents of a run: some wait, those above the total are refused.",
+			when: "sub-agents are enabled",
+			on:   func(p *agent.Summary) bool { return p.Subagents != nil },
+			make: func(ctx workflow.Context, p *agent.Summary) Middleware { return NewSubagentLimit(ctx, *p.Subagents) },
 		},
 		{
 			name: NameLoopDetection, seed: true, config: "loop_detection",
