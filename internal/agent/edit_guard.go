@@ -1,6 +1,12 @@
 package agent
 
-import "deerflow/internal/thread"
+import (
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"deerflow/internal/thread"
+)
 
 // The lines between which the text of a user stands.
 const (
@@ -14,26 +20,37 @@ const (
 func (e *Edit) guard(messages []thread.Message) []thread.Message {
 	for i := range messages {
 		m := &messages[i]
-		d := m.Digest(0)
-		if !d.UserText() || d.Empty {
-			continue
+		if text := m.Content.String(); m.FromUser() && strings.TrimSpace(text) != "" {
+			m.Content = withText(m.Content, e.guarded(text))
 		}
-		text := Neutralize(cutRunes(m.Content.String(), e.Keep))
-		m.Content = withText(m.Content, beginUserInput+"\n"+text+"\n"+endUserInput)
 	}
 	return messages
 }
 
-// cutRunes keeps the first n characters; n = 0 keeps all.
+// guarded is a user's text as the model reads it. A text that comes with the
+// boundary lines already gets no second pair; what stands between them is no more
+// trusted for it.
+func (e *Edit) guarded(text string) string {
+	if inner, ok := strings.CutPrefix(text, beginUserInput+"\n"); ok {
+		if inner, ok = strings.CutSuffix(inner, "\n"+endUserInput); ok {
+			text = inner
+		}
+	}
+	return beginUserInput + "\n" + Neutralize(cutRunes(text, e.Keep)) + "\n" + endUserInput
+}
+
+// cutRunes keeps the first n characters and says how many it left out; n = 0
+// keeps all.
 func cutRunes(s string, n int) string {
-	if n <= 0 {
+	if n <= 0 || len(s) <= n {
 		return s
 	}
+	kept := 0
 	for i := range s {
-		if n == 0 {
-			return s[:i]
+		if kept == n {
+			return s[:i] + fmt.Sprintf("\n[%d more characters of this message are not shown]", utf8.RuneCountInString(s[i:]))
 		}
-		n--
+		kept++
 	}
 	return s
 }

@@ -68,6 +68,19 @@ func (d *Digest) UserText() bool {
 	return d.Role == RoleHuman && d.Name != NameSummary && (!d.Hidden || d.Answer)
 }
 
+// FromUser reports whether the text of a message is a user's own words, whatever
+// the page shows of it: a client may hide a message, or name it like one of the
+// framework's, and is not trusted more for it. The time is stamped on what
+// clients send, and only there.
+func (m *Message) FromUser() bool {
+	if m.Role != RoleHuman {
+		return false
+	}
+	_, stamped := m.AdditionalKwargs[KeyTimestamp]
+	_, answer := m.AdditionalKwargs[KeyHumanInputResponse].(map[string]any)
+	return stamped || m.Name != NameSummary && (!m.Hidden() || answer)
+}
+
 // Digest makes the digest of m at position pos. Keys of calls are left to the
 // caller, who knows the tools.
 func (m *Message) Digest(pos int64) Digest {
