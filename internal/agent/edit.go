@@ -23,8 +23,8 @@ const (
 	// and it stands between boundary lines. It means every message of a user, and
 	// cuts longer ones to Keep characters (0: as they are).
 	EditGuard EditOp = "guard"
-	// EditContext repeats the context blocks of message Ref, which may be out of
-	// view, in a new message before the named one.
+	// EditContext repeats the date and the memory that message Ref tells, which may
+	// be out of view, in a new message before the named one.
 	EditContext EditOp = "context"
 	// EditImages is a new message after all others that shows images.
 	EditImages EditOp = "images"

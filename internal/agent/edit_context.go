@@ -8,7 +8,8 @@ import (
 	"deerflow/internal/thread"
 )
 
-// context puts the context blocks of message Ref before the message at an index.
+// context puts the date and the memory of message Ref before the message at an
+// index. Its files and its skill belong to that message alone.
 func (e *Edit) context(out []thread.Message, at, n int, from Sources) ([]thread.Message, error) {
 	if from.Context == nil {
 		return out, nil
@@ -17,7 +18,9 @@ func (e *Edit) context(out []thread.Message, at, n int, from Sources) ([]thread.
 	if err != nil {
 		return nil, fmt.Errorf("read the context of message %s: %w", e.Ref, err)
 	}
-	text := contextText(blocks)
+	text := contextText(slices.DeleteFunc(slices.Clone(blocks), func(b thread.ContextBlock) bool {
+		return b.Kind != thread.ContextDate && b.Kind != thread.ContextMemory
+	}))
 	if text == "" {
 		return out, nil
 	}

@@ -1,0 +1,88 @@
+package uploads
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+
+	"deerflow/internal/agent"
+	"deerflow/internal/thread"
+)
+
+// Listed is how many files a block describes; the others are only counted.
+const Listed = 10
+
+// Block tells the model of the files that came with a message (spec 4.5). Names
+// and titles are a user's text and are escaped.
+func Block(files []File) thread.ContextBlock {
+	var b strings.Builder
+	b.WriteString("<current_uploads>\nFiles that came with this message:\n")
+	converted := false
+	for i := range files[:min(len(files), Listed)] {
+		f := &files[i]
+		fmt.Fprintf(&b, "\n- %s (%s)\n  Path: %s\n", agent.Line(f.Name), size(f.Size), agent.Line(f.Path))
+		if f.Text != "" {
+			converted = true
+			fmt.Fprintf(&b, "  Text: %s\n", agent.Line(f.Text))
+			f.Outline.write(&b)
+		}
+	}
+	if len(files) > Listed {
+		fmt.Fprintf(&b, "\n%d more files: %s. List the upload directory to see their names.\n", len(files)-Listed, kinds(files[Listed:]))
+	}
+	b.WriteString("\nRead a file by its path before you say what is in it; of a long one read the lines that you need, or search it with grep.\n")
+	if converted {
+		b.WriteString("Where a text is named, it is what the document says: read it in place of the document. L<n> is the line where a part begins.\n")
+	}
+	b.WriteString("</current_uploads>")
+	return thread.ContextBlock{Kind: thread.ContextUploads, Text: b.String()}
+}
+
+func (o *Outline) write(b *strings.Builder) {
+	for _, h := range o.Headings {
+		fmt.Fprintf(b, "  L%d: %s\n", h.Line, agent.Line(h.Title))
+	}
+	if o.More {
+		fmt.Fprintf(b, "  (the first %d headings; find the others with grep)\n", len(o.Headings))
+	}
+	if len(o.Headings) > 0 || len(o.Preview) == 0 {
+		return
+	}
+	b.WriteString("  It has no headings and begins:\n")
+	for _, line := range o.Preview {
+		fmt.Fprintf(b, "  > %s\n", agent.Line(line))
+	}
+	b.WriteString("  Find what you need in it with grep.\n")
+}
+
+// size is a size for people.
+func size(n int64) string {
+	const kb = 1024
+	if n < kb*kb {
+		return fmt.Sprintf("%.1f KB", float64(n)/kb)
+	}
+	return fmt.Sprintf("%.1f MB", float64(n)/(kb*kb))
+}
+
+// kinds counts files by the ends of their names, the most frequent first.
+func kinds(files []File) string {
+	count := map[string]int{}
+	for i := range files {
+		kind := agent.Line(strings.ToLower(path.Ext(files[i].Name)))
+		if kind == "" || kind == "." {
+			kind = "without extension"
+		}
+		count[kind]++
+	}
+	names := slices.SortedFunc(maps.Keys(count), func(a, b string) int {
+		return cmp.Or(cmp.Compare(count[b], count[a]), cmp.Compare(a, b))
+	})
+	parts := make([]string, 0, len(names))
+	for _, name := range names {
+		parts = append(parts, fmt.Sprintf("%d %s", count[name], name))
+	}
+	return strings.Join(parts, ", ")
+}
