@@ -37,7 +37,7 @@ var (
 	markdownHeading = regexp.MustCompile(`^ {0,3}#{1,6}[ \t]+(.+?)[ \t]*#*$`)
 	boldHeading     = regexp.MustCompile(`^(?:\*\*([^*]+)\*\*|__([^_]+)__):?$`)
 	// Parts of reports and contracts, which converters write as plain lines.
-	partHeading = regexp.MustCompile(`^(?:PART|ITEM|CHAPTER|SECTION|ARTICLE|APPENDIX|Part|Item|Chapter|Section|Article|Appendix)\s+(?:\d+|[IVXLC]+|[A-Z])\b[.:)\x{2013}\x{2014}-]?(?:\s.*)?$`)
+	partHeading = regexp.MustCompile(`^(?:PART|ITEM|CHAPTER|SECTION|ARTICLE|APPENDIX|Part|Item|Chapter|Section|Article|Appendix)\s+(?:\d+[A-Z]?(?:\.\d+)*|[IVXLC]+|[A-Z])\b[.:)\x{2013}\x{2014}-]?(?:\s.*)?$`)
 	fence       = regexp.MustCompile("^ {0,3}(```|~~~)")
 )
 
