@@ -27,6 +27,9 @@ type Options struct {
 	Sandboxes sandbox.Provider
 	Transport http.RoundTripper // to models; nil is one of its own
 	Logger    *slog.Logger
+	Memory    Memory           // nil: nothing is remembered
+	Skills    Skills           // nil: no skill can be called by name
+	Now       func() time.Time // nil is time.Now
 	// DemoDelay is the pause between two pieces of the demo model's text.
 	DemoDelay time.Duration
 }
@@ -38,6 +41,8 @@ type Activities struct {
 
 	mu       sync.Mutex
 	chatters map[string]model.Chatter // by configuration
+
+	recallTimeout time.Duration
 }
 
 // plansKept is how many plans stay decoded in memory.
@@ -55,7 +60,7 @@ func New(o Options) (*Activities, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Activities{o: o, plans: plans, chatters: map[string]model.Chatter{}}, nil
+	return &Activities{o: o, plans: plans, chatters: map[string]model.Chatter{}, recallTimeout: recallTimeout}, nil
 }
 
 // Register makes the activities known to a worker under their fixed names.

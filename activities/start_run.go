@@ -9,7 +9,6 @@ import (
 
 	"deerflow/config"
 	"deerflow/internal/agent"
-	"deerflow/internal/sandbox"
 	"deerflow/internal/step"
 	"deerflow/internal/store"
 	"deerflow/internal/thread"
@@ -29,9 +28,13 @@ func (a *Activities) StartRun(parent context.Context, in step.StartRunInput) (st
 	if err != nil {
 		return step.StartRunResult{}, err
 	}
+	intake, blocks, err := a.intake(ctx, in, plan)
+	if err != nil {
+		return step.StartRunResult{}, border(ctx, doing, err)
+	}
 	rows, err := a.o.Store.StartRun(ctx, store.StartRun{
 		Ref: in.Ref, Pos: in.Pos, Message: in.Message, AssistantID: plan.Summary.Agent,
-		PlanHash: hash, Plan: data, Answers: in.Answers, At: time.Now(),
+		PlanHash: hash, Plan: data, Answers: in.Answers, At: a.now(), Context: blocks, ContextOf: intake.Message,
 	})
 	if err != nil {
 		return step.StartRunResult{}, border(ctx, doing, err)
@@ -41,8 +44,7 @@ func (a *Activities) StartRun(parent context.Context, in step.StartRunInput) (st
 			return step.StartRunResult{}, border(ctx, doing, err)
 		}
 	}
-	directories := sandbox.Directories()
-	out := step.StartRunResult{PlanHash: hash, Plan: plan.Summary, State: thread.StateUpdate{ThreadData: &directories}}
+	out := step.StartRunResult{PlanHash: hash, Plan: plan.Summary, Intake: told(intake, rows)}
 	for i := range rows {
 		out.Messages = append(out.Messages, plan.DigestOf(&rows[i].Message, rows[i].Pos))
 	}

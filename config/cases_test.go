@@ -140,5 +140,5 @@ func TestConfigPitfalls(t *testing.T) {
 	require.Empty(t, warnings)
 
 	_, warnings = load(t, "memory:\n  storage_path: memory.json\nmodels: [{name: d, use: demo}]\n")
-	require.Equal(t, "c.yaml:1: sections that this version does not use yet are ignored: memory (line 1)", warnings)
+	require.Equal(t, "c.yaml:2: settings that this version does not use are ignored: memory.storage_path (line 2)", warnings)
 }

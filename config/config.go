@@ -34,6 +34,8 @@ type Config struct {
 	CircuitBreaker CircuitBreaker `yaml:"circuit_breaker"`
 	LoopDetection  LoopDetection  `yaml:"loop_detection"`
 	Uploads        Uploads        `yaml:"uploads"`
+	Input          Input          `yaml:"input"`
+	Memory         Memory         `yaml:"memory"`
 
 	ToolOutput      ToolOutput      `yaml:"tool_output"`
 	ReadBeforeWrite ReadBeforeWrite `yaml:"read_before_write"`

@@ -21,7 +21,7 @@ func (c *Config) setDefaults() {
 	c.MaxRecursionLimit = 1000
 	for _, section := range []defaulter{
 		&c.Sandbox, &c.LLMCall, &c.CircuitBreaker, &c.LoopDetection, &c.Uploads, &c.Thread, &c.Clarification, &c.Auth,
-		&c.ToolOutput, &c.ReadBeforeWrite, &c.Guardrails,
+		&c.ToolOutput, &c.ReadBeforeWrite, &c.Guardrails, &c.Memory,
 	} {
 		section.setDefaults()
 	}

@@ -12,16 +12,11 @@ import (
 // The virtual directories of a thread. UserData itself can be listed, files
 // live in the three below it; a relative path is one of the workspace.
 const (
-	UserData  = "/mnt/user-data"
-	Workspace = UserData + "/workspace"
-	Uploads   = UserData + "/uploads"
-	Outputs   = UserData + "/outputs"
+	UserData  = thread.UserData
+	Workspace = thread.Workspace
+	Uploads   = thread.Uploads
+	Outputs   = thread.Outputs
 )
-
-// Directories are the virtual directories as a thread's state has them.
-func Directories() thread.DirectoryRef {
-	return thread.DirectoryRef{Workspace: Workspace, Uploads: Uploads, Outputs: Outputs}
-}
 
 // Provider hands out the sandboxes of threads.
 type Provider interface {

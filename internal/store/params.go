@@ -62,7 +62,11 @@ type StartRun struct {
 	PlanHash    string
 	Plan        []byte
 	Answers     []string // ids of the interrupts that this run answers
-	At          time.Time
+	// Context is what the model reads before the text of message ContextOf, which
+	// is one of the run's.
+	Context   []thread.ContextBlock
+	ContextOf string
+	At        time.Time
 }
 
 // Claim asks for the right to write a message.

@@ -85,8 +85,7 @@ func (t *tx) startRun(ctx context.Context, in *StartRun) ([]Row, error) {
 // event: the stored ones in the order of the submission, then the one that came
 // along.
 func (t *tx) placeMessages(ctx context.Context, in *StartRun) ([]Row, error) {
-	rows, err := all(ctx, t, scanRow, `SELECT `+rowColumns+` FROM messages AS m
-		WHERE m.thread_id = ? AND m.run_id = ? AND m.pos IS NULL ORDER BY m.ord`, in.Ref.Thread, in.Ref.Run)
+	rows, err := waitingRows(ctx, t, in.Ref.Thread, in.Ref.Run)
 	if err != nil {
 		return nil, err
 	}
@@ -107,6 +106,9 @@ func (t *tx) placeMessages(ctx context.Context, in *StartRun) ([]Row, error) {
 		if row.Message.Role == thread.RoleHuman {
 			row.Message.SetKwarg(thread.KeyRunID, in.Ref.Run)
 			row.Message.SetKwarg(thread.KeyTimestamp, stamp(in.At))
+			if row.ID == in.ContextOf {
+				row.Message.SetContext(in.Context)
+			}
 		}
 		body, err := encode(row.Message)
 		if err != nil {
@@ -182,6 +184,36 @@ func startedRows(ctx context.Context, q querier, threadID, runID string) ([]Row,
 		return nil, err
 	}
 	return slices.CompactFunc(rows, func(a, b Row) bool { return a.Pos == b.Pos }), nil
+}
+
+// RunInput reads the messages that a run brings, in order: those that wait with
+// it or, if it has started, those that it brought then. A run that nobody has
+// submitted brings none.
+func (s *Store) RunInput(ctx context.Context, threadID, runID string) ([]Row, error) {
+	var rows []Row
+	err := s.snapshot(ctx, func(q querier) error {
+		var started bool
+		err := get(ctx, q, `SELECT started FROM runs WHERE thread_id = ? AND id = ?`, []any{threadID, runID}, &started)
+		switch {
+		case isNoRow(err):
+			return nil
+		case err != nil:
+			return err
+		case started:
+			rows, err = startedRows(ctx, q, threadID, runID)
+			return err
+		}
+		rows, err = waitingRows(ctx, q, threadID, runID)
+		return err
+	})
+	return rows, wrap(err, "read the input of run %q of thread %q", runID, threadID)
+}
+
+// waitingRows are the rows of a run that has not started, in the order of the
+// submission.
+func waitingRows(ctx context.Context, q querier, threadID, runID string) ([]Row, error) {
+	return all(ctx, q, scanRow, `SELECT `+rowColumns+` FROM messages AS m
+		WHERE m.thread_id = ? AND m.run_id = ? AND m.pos IS NULL ORDER BY m.ord`, threadID, runID)
 }
 
 // encodeList writes a JSON array, and nothing for none.

@@ -105,3 +105,48 @@ func TestStartRunAtOnce(t *testing.T) {
 		require.Equal(f.t, "run.start message message", types(f.log("t1")))
 	})
 }
+
+// What a run brings can be read before it starts, and after that it is the same.
+func TestRunInput(t *testing.T) {
+	t.Parallel()
+	each(t, func(f *fixture) {
+		input := func(run string) []Row { return f.input("t1", run) }
+		require.Empty(f.t, input("r1"))
+		f.submit("t1", "r1", "one", "two")
+		f.submit("t1", "r2", "three")
+		require.Equal(f.t, []string{"one", "two"}, texts(input("r1")))
+		rows := f.start("t1", "r1", 5)
+		require.Equal(f.t, rows, input("r1"))
+		require.Equal(f.t, []string{"three"}, texts(input("r2")))
+	})
+}
+
+func TestStartRunWithContext(t *testing.T) {
+	t.Parallel()
+	each(t, func(f *fixture) {
+		f.submit("t1", "r1", "one", "two")
+		start := StartRun{
+			Ref: ref("t1", "r1", 1), Pos: 5, At: at, ContextOf: "r1-h1",
+			Context: []thread.ContextBlock{{Kind: thread.ContextDate, Text: "today", Day: "2026-01-25"}},
+		}
+		rows, err := f.StartRun(f.ctx, start)
+		require.NoError(f.t, err)
+		require.Empty(f.t, rows[0].Message.Context())
+		require.Equal(f.t, start.Context, rows[1].Message.Context())
+		require.Equal(f.t, "two", rows[1].Message.Content.String())
+
+		// A repeat finds what the first one stored, whatever it brings.
+		start.Context[0].Day = "2026-01-26"
+		rows, err = f.StartRun(f.ctx, start)
+		require.NoError(f.t, err)
+		require.Equal(f.t, "2026-01-25", rows[1].Message.Context()[0].Day)
+		require.Equal(f.t, rows, f.input("t1", "r1"))
+	})
+}
+
+func (f *fixture) input(threadID, run string) []Row {
+	f.t.Helper()
+	rows, err := f.RunInput(f.ctx, threadID, run)
+	require.NoError(f.t, err)
+	return rows
+}
