@@ -106,7 +106,9 @@ func (c *conversation) start(ctx workflow.Context) error {
 	}
 	in.Answers = c.answered()
 	for _, d := range c.digests {
-		in.LastDay = max(in.LastDay, d.Day)
+		if d.Day != "" {
+			in.LastDay = d.Day // not the latest: a user who travels may go back a day
+		}
 	}
 	var out step.StartRunResult
 	if err := workflow.ExecuteActivity(startRunOptions(ctx), step.StartRun, in).Get(ctx, &out); err != nil {
@@ -285,7 +287,7 @@ func (c *conversation) remind(ctx workflow.Context) error {
 func (c *conversation) view() *middleware.Run {
 	l := c.st.Loop
 	return &middleware.Run{
-		ThreadID: c.in.Thread, RunID: l.RunID, Plan: &l.Plan, Options: l.Options,
+		ThreadID: c.in.Thread, RunID: l.RunID, User: c.in.User, Plan: &l.Plan, Options: l.Options,
 		Turn: l.Turn, Messages: c.digests, State: c.st.State, Intake: l.Intake, Usage: l.Usage, Steps: sideSteps{c},
 	}
 }

@@ -51,6 +51,7 @@ type Stateful interface {
 type Run struct {
 	ThreadID string
 	RunID    string
+	User     string // the owner of the thread
 	Plan     *agent.Summary
 	Options  thread.RunOptions
 	Turn     int // model calls made so far in this loop
