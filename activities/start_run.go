@@ -100,14 +100,10 @@ func (a *Activities) newPlan(cfg *config.Config, o thread.RunOptions) (*agent.Pl
 	plan := &agent.Plan{Model: stored, Tools: set.Specs(), Effort: effort(m, o)}
 	plan.Thinking = m.SupportsThinking && (o.ThinkingEnabled == nil || *o.ThinkingEnabled)
 	plan.Summary = summary(cfg, m, o)
-	bash := false
 	for _, t := range plan.Tools {
 		plan.Summary.Tools = append(plan.Summary.Tools, agent.Brief{Name: t.Name, Class: t.Class, Timeout: t.Timeout})
-		bash = bash || t.Name == "bash"
 	}
-	plan.Prompt, err = agent.Prompt(agent.PromptInput{
-		Clarification: !o.DisableClarification, Bash: bash, MaxTurns: plan.Summary.MaxTurns,
-	})
+	plan.Prompt, err = agent.Prompt(promptInput(cfg, plan, o))
 	return plan, err
 }
 
@@ -123,6 +119,8 @@ func summary(cfg *config.Config, m config.Model, o thread.RunOptions) agent.Summ
 			Window: cfg.LoopDetection.WindowSize, FreqWarn: cfg.LoopDetection.ToolFreqWarn, FreqHard: cfg.LoopDetection.ToolFreqHardLimit,
 		},
 		Clarification: agent.ClarificationRule{Timeout: cfg.Clarification.Timeout, OnTimeout: cfg.Clarification.OnTimeout},
+		Input:         inputRule(cfg),
+		Memory:        cfg.Memory.Enabled,
 	}
 	guardTools(&s, cfg)
 	if o.RecursionLimit > 0 {

@@ -99,6 +99,8 @@ func channelNode(channel string) string {
 		return "TitleMiddleware.after_model"
 	case "thread_data":
 		return "ThreadDataMiddleware.before_agent"
+	case "uploaded_files":
+		return "UploadsMiddleware.before_agent"
 	case "sandbox":
 		return "SandboxMiddleware.before_agent"
 	}

@@ -23,10 +23,13 @@ func stateChannelNames() []string {
 }
 
 // serverKeys are keys of additional_kwargs that only the server may set:
-// markers by which later steps trust a message.
+// markers by which later steps trust a message, and what the model is told beside
+// its text.
 func serverKeys() []string {
 	return []string{
 		"original_user_content", "dynamic_context_reminder", "reminder_date", "deerflow_view_image_context",
+		"deerflow_tool_meta", "deerflow_read_mark", "skill_context_entry", "safety_termination", "token_usage_attribution",
+		"deerflow_goal_continuation", thread.KeyContext,
 		thread.KeyRunID, thread.KeyTimestamp, thread.KeyErrorFallback, thread.KeyErrorType, thread.KeyErrorReason,
 		thread.KeyErrorDetail, thread.KeyStopped,
 	}
@@ -196,7 +199,7 @@ func (in *inputMessage) message() (thread.Message, error) {
 	for _, key := range serverKeys() {
 		delete(m.AdditionalKwargs, key)
 	}
-	if in.Name != nil {
+	if in.Name != nil && *in.Name != thread.NameSummary { // a summary is not a user's word
 		m.Name = *in.Name
 	}
 	if m.ID = uuid.NewString(); in.ID != nil && *in.ID != "" {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"strings"
 
 	"deerflow/internal/store"
@@ -48,6 +49,9 @@ func toWire(m *thread.Message, runID string) (wireMessage, error) {
 	if m.Name != "" {
 		w.Name = &m.Name
 	}
+	if _, told := w.AdditionalKwargs[thread.KeyContext]; told {
+		w.AdditionalKwargs = withoutContext(w.AdditionalKwargs)
+	}
 	if m.Hidden() {
 		w.Content = withoutData(w.Content)
 	}
@@ -77,6 +81,14 @@ func toWire(m *thread.Message, runID string) (wireMessage, error) {
 	default:
 	}
 	return w, nil
+}
+
+// withoutContext drops what the model was told beside the text: it is not the
+// user's, may be long, and every values frame would carry it again.
+func withoutContext(kwargs map[string]any) map[string]any {
+	kept := maps.Clone(kwargs)
+	delete(kept, thread.KeyContext)
+	return kept
 }
 
 // withoutData drops images that a hidden message carries inline: no page shows

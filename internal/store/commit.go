@@ -95,7 +95,7 @@ func (c *commit) write(ctx context.Context, t *tx) (int64, error) {
 		if m.seal != nil {
 			err = c.seal(ctx, t, m.seal)
 		} else {
-			err = c.message(ctx, t, m.made)
+			err = c.message(ctx, t, c.stamped(m.made))
 		}
 		if err != nil {
 			return 0, err
@@ -116,6 +116,18 @@ func (c *commit) write(ctx context.Context, t *tx) (int64, error) {
 		}
 	}
 	return seq, nil
+}
+
+// stamped is a message as it is stored: one that a client put into the state gets
+// its time, as those get that a run brings. The framework's own have none.
+func (c *commit) stamped(made *step.NewMessage) *step.NewMessage {
+	if !thread.IsUpdate(c.in.Run) || made.Message.Role != thread.RoleHuman {
+		return made
+	}
+	m := *made
+	m.Message.AdditionalKwargs = cloneMap(m.Message.AdditionalKwargs)
+	m.Message.SetKwarg(thread.KeyTimestamp, stamp(c.in.At))
+	return &m
 }
 
 // entry is a message that the workflow made, or one that it seals.

@@ -111,6 +111,30 @@ func TestCommitIdempotent(t *testing.T) {
 	})
 }
 
+// What a client puts into the state is stamped as what a run brings; what the
+// framework makes is not: by that the two are told apart.
+func TestCommitStampsMessagesOfClients(t *testing.T) {
+	t.Parallel()
+	each(t, func(f *fixture) {
+		th := f.newThread("t1")
+		hidden := thread.Human("h1", "made")
+		hidden.SetKwarg(thread.KeyHidden, true)
+		for i, run := range []string{"r1", thread.UpdatePrefix + "1"} {
+			in := commitInput(ref(th, run, i+1), int64(i+1), thread.StatusIdle)
+			message := hidden
+			message.ID = run
+			in.Messages = []step.NewMessage{{Pos: int64(i), Message: message}, {Pos: int64(i + 5), Message: ai(run+"-ai", "x")}}
+			f.commit(in)
+			row, err := f.GetMessage(f.ctx, th, run)
+			require.NoError(f.t, err)
+			require.Equal(f.t, thread.IsUpdate(run), row.Message.FromUser())
+			_, stamped := row.Message.AdditionalKwargs[thread.KeyTimestamp]
+			require.Equal(f.t, thread.IsUpdate(run), stamped)
+		}
+		require.NotContains(f.t, hidden.AdditionalKwargs, thread.KeyTimestamp, "the caller's message is its own")
+	})
+}
+
 // A message of the workflow under an id that is taken replaces it; the same
 // content again is nothing new.
 func TestCommitMessageTwice(t *testing.T) {
