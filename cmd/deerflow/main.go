@@ -9,6 +9,7 @@ import (
 	"runtime/debug"
 	"strings"
 	"syscall"
+	_ "time/tzdata" // the date is told in the user's zone, also where the system has no zones
 
 	"deerflow/internal/cli"
 )

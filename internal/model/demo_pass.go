@@ -138,8 +138,7 @@ func (p *demoPass) count(tool string) int {
 }
 
 var (
-	serverBlock = regexp.MustCompile(`(?s)<(current_uploads|uploaded_files|system-reminder|memory)>.*?</(current_uploads|uploaded_files|system-reminder|memory)>`)
-	inputFrame  = regexp.MustCompile(`(?m)^--- (BEGIN|END) USER INPUT ---$`)
+	inputFrame  = regexp.MustCompile(`(?s)--- BEGIN USER INPUT ---\n(.*)\n--- END USER INPUT ---`)
 	answerFrame = regexp.MustCompile(`(?s)^For your clarification ".*", my answer is: (.*)$`)
 )
 
@@ -161,7 +160,9 @@ func humanText(m *thread.Message) string {
 	if original, ok := m.AdditionalKwargs["original_user_content"].(string); ok && original != "" {
 		text = original
 	}
-	text = inputFrame.ReplaceAllString(serverBlock.ReplaceAllString(text, ""), "")
+	if found := inputFrame.FindStringSubmatch(text); found != nil {
+		text = found[1]
+	}
 	text = strings.TrimSpace(text)
 	if found := answerFrame.FindStringSubmatch(text); found != nil {
 		text = strings.TrimSpace(found[1])
