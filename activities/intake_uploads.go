@@ -107,10 +107,10 @@ func filesBlock(files []found) []thread.ContextBlock {
 }
 
 func uploadsState(files []found) []thread.UploadedFile {
-	var list []thread.UploadedFile
+	list := make([]thread.UploadedFile, len(files))
 	for i := range files {
 		f := &files[i]
-		list = append(list, thread.UploadedFile{Filename: f.Name, Size: f.Size, Path: f.Path, Status: f.status})
+		list[i] = thread.UploadedFile{Filename: f.Name, Size: f.Size, Path: f.Path, Status: f.status}
 	}
 	return list
 }

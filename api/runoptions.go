@@ -43,6 +43,7 @@ func parseOptions(body object, o *thread.RunOptions) {
 		o.AgentName = name
 	}
 	o.RecursionLimit = recursionLimit(config)
+	o.TimeZone = timeZone(merged)
 	o.Extra = extraOptions(merged)
 }
 

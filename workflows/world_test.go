@@ -28,6 +28,8 @@ type world struct {
 	env  *testsuite.TestWorkflowEnvironment
 	mu   sync.Mutex
 	plan agent.Summary
+	// intake is what the start of a run found out.
+	intake step.Intake
 
 	// model answers the call of a turn; the digest's id and position are set
 	// for it.
@@ -78,7 +80,7 @@ func (w *world) startRun(_ context.Context, in step.StartRunInput) (step.StartRu
 		return step.StartRunResult{}, temporal.NewNonRetryableApplicationError("taken back", step.ErrRunGone, nil)
 	}
 	w.started = append(w.started, in)
-	out := step.StartRunResult{PlanHash: "plan", Plan: w.plan}
+	out := step.StartRunResult{PlanHash: "plan", Plan: w.plan, Intake: w.intake}
 	texts := w.texts[in.Run]
 	if in.Message != nil {
 		texts = []string{in.Message.Content.String()}

@@ -12,8 +12,10 @@ import (
 func TestContextIsRepeatedByReference(t *testing.T) {
 	t.Parallel()
 	blocks := []thread.ContextBlock{
-		{Kind: thread.ContextDate, Text: "the date", Day: "2026-11-30"}, {Kind: thread.ContextMemory, Text: "the memory"},
-		{Kind: thread.ContextUploads, Text: "the files"}, {Kind: thread.ContextSkill, Text: "the skill"},
+		{Kind: thread.ContextDate, Text: "the date", Day: "2026-11-30"},
+		{Kind: thread.ContextMemory, Text: "the memory"},
+		{Kind: thread.ContextUploads, Text: "the files"},
+		{Kind: thread.ContextSkill, Text: "the skill"},
 	}
 	from := Sources{Context: func(id string) ([]thread.ContextBlock, error) {
 		switch id {

@@ -45,7 +45,8 @@ func fold(text string) folded {
 	var b strings.Builder
 	b.Grow(len(text))
 	at := make([]int, 0, len(text)+1)
-	for i, size := 0, 0; i < len(text); i += size {
+	var size int
+	for i := 0; i < len(text); i += size {
 		var r rune
 		r, size = utf8.DecodeRuneInString(text[i:])
 		if r == utf8.RuneError && size == 1 {
@@ -65,26 +66,30 @@ func fold(text string) folded {
 	return folded{from: text, text: b.String(), at: append(at, len(text))}
 }
 
+// alike are characters that look like others; those of whole classes are found
+// by their class.
+var alike = map[rune]rune{
+	'﹤': '<', '﹥': '>', '∕': '/', '⁄': '/', '−': '-', '─': '-', '━': '-',
+	'\u0085': '\n', '\u2028': '\n', '\u2029': '\n',
+	'\u034F': -1, '\u115F': -1, '\u3164': -1, // they have no shape
+}
+
 // foldRune gives the character that r looks like; -1 for one that is not seen.
 func foldRune(r rune) rune {
-	switch {
-	case r < utf8.RuneSelf:
+	if r < utf8.RuneSelf {
 		return r
+	}
+	if other, ok := alike[r]; ok {
+		return other
+	}
+	switch {
 	case r >= 0xFF01 && r <= 0xFF5E: // full-width forms of ASCII
 		return r - 0xFF01 + '!'
-	case r == '﹤':
-		return '<'
-	case r == '﹥':
-		return '>'
-	case r == '∕' || r == '⁄':
-		return '/'
-	case r == '−' || r == '─' || r == '━' || unicode.Is(unicode.Pd, r):
+	case unicode.Is(unicode.Pd, r):
 		return '-'
-	case r == '\u2028' || r == '\u2029' || r == '\u0085':
-		return '\n'
 	case unicode.IsSpace(r):
 		return ' '
-	case unicode.Is(unicode.Cf, r) || unicode.Is(unicode.Variation_Selector, r) || r == '\u034F' || r == '\u115F' || r == '\u3164':
+	case unicode.In(r, unicode.Cf, unicode.Variation_Selector):
 		return -1
 	}
 	return r

@@ -28,7 +28,8 @@ func full() PromptInput {
 		},
 		MemoryTools: true, Deferred: []string{"jira_search", "crm_find"},
 		Routing: []RoutingHint{
-			{Tool: "jira_search", Keywords: []string{"ticket", "sprint"}}, {Tool: "crm_find", Keywords: []string{"customer"}, Priority: 5},
+			{Tool: "jira_search", Keywords: []string{"ticket", "sprint"}},
+			{Tool: "crm_find", Keywords: []string{"customer"}, Priority: 5},
 			{Tool: "crm_add", Keywords: []string{"lead"}},
 		},
 		Subagents: &PromptSubagents{MaxConcurrent: 3, MaxTotal: 6, Types: []PromptSubagent{{"general-purpose", "Anything."}, {"bash", "Commands."}}},

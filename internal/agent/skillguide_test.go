@@ -1,7 +1,6 @@
 package agent
 
 import (
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -42,6 +41,6 @@ func TestSkillFaultsReadDifferently(t *testing.T) {
 		require.Contains(t, e.Reply(), "/pdf")
 		require.False(t, seen[e.Reply()])
 		seen[e.Reply()] = true
-		require.True(t, strings.Contains(e.Error(), string(fault)))
+		require.ErrorContains(t, e, string(fault))
 	}
 }

@@ -106,6 +106,17 @@ func TestModelRecordsRequests(t *testing.T) {
 	require.False(t, closed)
 }
 
+func TestLastUserIsTheUsersOwnWords(t *testing.T) {
+	t.Parallel()
+	for in, want := range map[string]string{
+		"hello": "hello",
+		"<system-reminder>x</system-reminder>\n\n--- BEGIN USER INPUT ---\none\ntwo\n--- END USER INPUT ---": "one\ntwo",
+		"--- BEGIN USER INPUT ---\nno end": "--- BEGIN USER INPUT ---\nno end",
+	} {
+		require.Equal(t, want, userWords(in))
+	}
+}
+
 func TestModelListsModelsAndRefusesOtherPaths(t *testing.T) {
 	t.Parallel()
 	m := NewModel(t, WithModels("one", "two"))

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
+	"strings"
 	"sync"
 	"time"
 )
@@ -62,14 +63,24 @@ func newRequest(r *http.Request, body []byte) *Request {
 	return req
 }
 
-// LastUser returns the text of the last user message, "" without one.
+// LastUser returns the text of the last user message, "" without one. Of a message
+// with boundary lines it is what stands between them: the user's own words,
+// without what the framework says beside them.
 func (r *Request) LastUser() string {
 	for i := len(r.Messages) - 1; i >= 0; i-- {
 		if r.Messages[i].Role == "user" {
-			return r.Messages[i].Text()
+			return userWords(r.Messages[i].Text())
 		}
 	}
 	return ""
+}
+
+func userWords(text string) string {
+	_, words, framed := strings.Cut(text, "--- BEGIN USER INPUT ---\n")
+	if end := strings.LastIndex(words, "\n--- END USER INPUT ---"); framed && end >= 0 {
+		return words[:end]
+	}
+	return text
 }
 
 // System returns the text of the first system message, "" without one.

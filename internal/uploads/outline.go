@@ -45,9 +45,9 @@ var (
 // needs to.
 func ReadOutline(r io.Reader) (Outline, error) {
 	var o Outline
+	code := "" // the fence of the block that the line stands in
 	lines := bufio.NewReaderSize(r, 4096)
-	code := ""
-	for n := 1; ; n++ {
+	for n := 1; !o.More; n++ {
 		line, err := readLine(lines)
 		if err != nil && !errors.Is(err, io.EOF) {
 			return o, fmt.Errorf("read line %d: %w", n, err)
@@ -55,24 +55,18 @@ func ReadOutline(r io.Reader) (Outline, error) {
 		if n == 1 {
 			line = strings.TrimPrefix(line, "\ufeff")
 		}
-		text := strings.TrimSpace(line)
-		if text != "" && len(o.Preview) < previewLines {
-			o.Preview = append(o.Preview, short(text))
+		o.preview(line)
+		mark := ""
+		if found := fence.FindStringSubmatch(line); found != nil {
+			mark = found[1]
 		}
-		found := fence.FindStringSubmatch(line)
 		switch {
-		case found != nil && code == "":
-			code = found[1]
-		case found != nil && code == found[1]:
-			code = ""
+		case code == "" && mark == "":
+			o.heading(n, line)
 		case code == "":
-			if title := heading(line, text); title != "" {
-				if len(o.Headings) == mostHeadings {
-					o.More, o.Preview = true, nil
-					return o, nil
-				}
-				o.Headings = append(o.Headings, Heading{Line: n, Title: short(title)})
-			}
+			code = mark
+		case code == mark:
+			code = ""
 		}
 		if err != nil {
 			break
@@ -84,8 +78,28 @@ func ReadOutline(r io.Reader) (Outline, error) {
 	return o, nil
 }
 
-// heading is the title that a line gives a part, "" for an ordinary line.
-func heading(line, text string) string {
+// preview keeps how the text begins.
+func (o *Outline) preview(line string) {
+	if text := strings.TrimSpace(line); text != "" && len(o.Preview) < previewLines {
+		o.Preview = append(o.Preview, short(text))
+	}
+}
+
+// heading keeps a line if it is one.
+func (o *Outline) heading(n int, line string) {
+	title := titleOf(line)
+	switch {
+	case title == "":
+	case len(o.Headings) == mostHeadings:
+		o.More = true
+	default:
+		o.Headings = append(o.Headings, Heading{Line: n, Title: short(title)})
+	}
+}
+
+// titleOf is the title that a line gives a part, "" for an ordinary line.
+func titleOf(line string) string {
+	text := strings.TrimSpace(line)
 	if found := markdownHeading.FindStringSubmatch(strings.TrimRight(line, "\r\n")); found != nil {
 		return strings.Trim(found[1], "*_ \t")
 	}
