@@ -96,7 +96,11 @@ func TestTheOrderOfTheLeadChain(t *testing.T) {
 	chain, err := Lead(nil, &agent.Summary{Loop: agent.LoopSettings{Enabled: true}})
 	require.NoError(t, err)
 	t.Logf("lead chain: %s", strings.Join(chain.Names(), " > "))
-	require.Equal(t, []string{"ToolResultSanitization", "Sandbox", "DanglingToolCall", "LLMErrorHandling", "SandboxAudit", "ToolErrorHandling", "SkillToolPolicy", "LoopDetection", "TerminalResponse", "ModelLength", "Clarification"}, chain.Names())
+	require.Equal(t, []string{
+		"InputSanitization", "ToolResultSanitization", "ThreadData", "Uploads", "Sandbox", "DanglingToolCall", "LLMErrorHandling", "SandboxAudit",
+		"ToolErrorHandling", "DynamicContext", "SkillActivation", "SkillToolPolicy", "SystemMessageCoalescing", "LoopDetection",
+		"TerminalResponse", "ModelLength", "Clarification",
+	}, chain.Names())
 }
 
 func TestABrokenOrderIsNamed(t *testing.T) {

@@ -10,6 +10,11 @@ import (
 func leadOrder() []place {
 	return []place{
 		{
+			name: NameInputSanitization, seed: true, config: "input",
+			does: "Shows where a user's words begin and end, and escapes the framework's tags in them.",
+			make: func(workflow.Context, *agent.Summary) Middleware { return &InputSanitization{} },
+		},
+		{
 			name: NameToolOutputBudget, seed: true, config: "tool_output",
 			does: "Bounds what results of tools have in the transcript: long ones go to a file.",
 			when: "tool_output.enabled",
@@ -20,6 +25,16 @@ func leadOrder() []place {
 			name: NameToolResultSanitization,
 			does: "Escapes the framework's tags in what web tools bring.",
 			make: func(workflow.Context, *agent.Summary) Middleware { return &ToolResultSanitization{} },
+		},
+		{
+			name: NameThreadData, seed: true,
+			does: "Tells the directories of the thread.",
+			make: func(workflow.Context, *agent.Summary) Middleware { return &ThreadData{} },
+		},
+		{
+			name: NameUploads, seed: true, config: "uploads",
+			does: "Keeps the files of the current message in the state; the model reads of them beside the message.",
+			make: func(workflow.Context, *agent.Summary) Middleware { return &Uploads{} },
 		},
 		{
 			name: NameSandbox, seed: true, config: "sandbox",
@@ -61,9 +76,26 @@ func leadOrder() []place {
 			make: func(workflow.Context, *agent.Summary) Middleware { return &ToolErrorHandling{} },
 		},
 		{
+			name: NameDynamicContext, seed: true, config: "memory",
+			does: "Tells the date, once a day, and what is remembered of the user, once a thread.",
+			make: func(workflow.Context, *agent.Summary) Middleware { return &DynamicContext{} },
+		},
+		{
+			name: NameSkillActivation, seed: true, config: "skills",
+			does: "Takes up the skill that a message calls by /name.",
+			make: func(workflow.Context, *agent.Summary) Middleware { return &SkillActivation{} },
+		},
+		{
 			name: NameSkillToolPolicy, config: "skills",
 			does: "Keeps a run to the tools that its active skills allow.",
 			make: func(workflow.Context, *agent.Summary) Middleware { return &SkillToolPolicy{} },
+		},
+		{
+			name: NameMemory, seed: true, config: "memory",
+			does: "Hands a run that is over to the memory.",
+			when: "memory.enabled",
+			on:   func(p *agent.Summary) bool { return p.Memory },
+			make: func(workflow.Context, *agent.Summary) Middleware { return NewMemory(nil) },
 		},
 		{
 			name: NameDeferredToolFilter, seed: true, config: "tool_search",
@@ -71,6 +103,11 @@ func leadOrder() []place {
 			when: "there are deferred tools",
 			on:   func(p *agent.Summary) bool { return p.Deferred != nil },
 			make: func(workflow.Context, *agent.Summary) Middleware { return &DeferredToolFilter{} },
+		},
+		{
+			name: NameSystemMessageCoalescing, seed: true,
+			does: "Joins system messages of a transcript into one that stands first.",
+			make: func(workflow.Context, *agent.Summary) Middleware { return &SystemMessageCoalescing{} },
 		},
 		{
 			name: NameSubagentLimit, seed: true, config: "subagents",
