@@ -148,7 +148,7 @@ func (a *Activities) finishModel(ctx context.Context, in step.CallModelInput, pl
 	if err != nil {
 		return out, fmt.Errorf("%s: %w", doing, err)
 	}
-	row, err := a.o.Store.Finish(ctx, owner, store.NewRow{Pos: in.Pos, Message: message, Digest: kept}, rest...)
+	row, err := a.finish(ctx, owner, store.NewRow{Pos: in.Pos, Message: message, Digest: kept}, rest...)
 	if err != nil {
 		return out, border(ctx, doing, err)
 	}

@@ -139,7 +139,7 @@ func (a *Activities) finishTool(ctx context.Context, in step.CallToolInput, owne
 	if err != nil {
 		return out, fmt.Errorf("%s: %w", doing, err)
 	}
-	row, err := a.o.Store.Finish(ctx, owner, store.NewRow{Pos: in.Pos, Message: message, Digest: kept})
+	row, err := a.finish(ctx, owner, store.NewRow{Pos: in.Pos, Message: message, Digest: kept})
 	if err != nil {
 		return out, border(ctx, doing, err)
 	}

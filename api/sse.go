@@ -74,6 +74,9 @@ func (w *sseWriter) write(data []byte) error {
 	return nil
 }
 
+// notice is a comment: programs skip it, people who look see it.
+func (w *sseWriter) notice(text string) error { return w.write([]byte(": " + text + "\n\n")) }
+
 func (w *sseWriter) settle() error {
 	if !w.pending && time.Since(w.last) >= w.heartbeat {
 		if err := w.write([]byte(": heartbeat\n\n")); err != nil {

@@ -102,10 +102,21 @@ func words(raw json.RawMessage) string {
 	return strings.Join(names, ", ")
 }
 
-// localOptions: a try of a local activity takes a second at most.
-func localOptions(ctx workflow.Context) workflow.Context {
+// How long one try of a local activity may take. A commit is small, and must not
+// hold up a stop; to load a thread is to read all that is in view, and nobody
+// can wait for anything else meanwhile.
+const (
+	longestCommit = time.Second
+	longestLoad   = time.Minute
+)
+
+func localOptions(ctx workflow.Context, name string) workflow.Context {
+	timeout := longestCommit
+	if name == step.LoadThread {
+		timeout = longestLoad
+	}
 	return workflow.WithLocalActivityOptions(ctx, workflow.LocalActivityOptions{
-		StartToCloseTimeout: time.Second,
+		StartToCloseTimeout: timeout,
 		RetryPolicy:         &temporal.RetryPolicy{InitialInterval: 50 * time.Millisecond, BackoffCoefficient: 1, MaximumAttempts: 1},
 	})
 }

@@ -94,7 +94,7 @@ func (c *conversation) start(ctx workflow.Context) error {
 	}
 	in.Answers = c.answered()
 	var out step.StartRunResult
-	if err := workflow.ExecuteActivity(startRunOptions(ctx), step.StartRun, in).Get(ctx, &out); err != nil {
+	if err := c.activity(startRunOptions(ctx), step.StartRun, in, &out); err != nil {
 		return err
 	}
 	l.PlanHash, l.Plan, l.Started, l.Next = out.PlanHash, out.Plan, true, nil

@@ -115,7 +115,7 @@ func (c *conversation) model(ctx workflow.Context, request *middleware.Request) 
 	call := func(ctx workflow.Context, request *middleware.Request) (middleware.ModelReply, error) {
 		in.Edits, in.NoTools = request.Edits, request.NoTools
 		var reply middleware.ModelReply
-		err := workflow.ExecuteActivity(modelOptions(ctx, l), step.CallModel, in).Get(ctx, &reply.CallModelResult)
+		err := c.activity(modelOptions(ctx, l), step.CallModel, in, &reply.CallModelResult)
 		return reply, err
 	}
 	reply, err := c.chain.Model(ctx, c.view(), request, call)
@@ -150,7 +150,7 @@ func (c *conversation) tools(ctx workflow.Context, asker thread.Digest) ([]middl
 		done.Add(1)
 		workflow.GoNamed(ctx, digest.Name, func(ctx workflow.Context) {
 			defer done.Done()
-			replies[i], errs[i] = c.chain.Tool(ctx, view, call, toolHandler(in))
+			replies[i], errs[i] = c.chain.Tool(ctx, view, call, c.toolHandler(in))
 		})
 	}
 	done.Wait(ctx)
@@ -189,11 +189,11 @@ func (c *conversation) dispatch(asker thread.Digest, i int, digest thread.CallDi
 	}, f
 }
 
-func toolHandler(in step.CallToolInput) middleware.ToolHandler {
+func (c *conversation) toolHandler(in step.CallToolInput) middleware.ToolHandler {
 	return func(ctx workflow.Context, call *middleware.ToolCall, reply *step.Reply) (middleware.ToolReply, error) {
 		in.Reply = reply
 		var out middleware.ToolReply
-		err := workflow.ExecuteActivity(toolOptions(ctx, call, reply), step.CallTool, in).Get(ctx, &out.CallToolResult)
+		err := c.activity(toolOptions(ctx, call, reply), step.CallTool, in, &out.CallToolResult)
 		return out, err
 	}
 }

@@ -37,6 +37,9 @@ const (
 	ErrContextLength = "ContextLength"
 	// ErrThreadGone: the thread was deleted while a run was live.
 	ErrThreadGone = "ThreadGone"
+	// ErrStoreAway: the product's database does not answer, and nothing was done;
+	// the workflow waits for it, visibly, and asks again.
+	ErrStoreAway = "StoreAway"
 	// ErrHostRestarted: the process that worked on the step is gone.
 	ErrHostRestarted = "HostRestarted"
 	// ErrRunRefused: a run cannot be started as it was asked for.

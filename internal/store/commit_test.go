@@ -1,6 +1,7 @@
 package store
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"sync"
@@ -153,7 +154,7 @@ func TestStateStoredOnce(t *testing.T) {
 			require.Equal(f.t, titles[len(titles)-1-i], cp.State.Title)
 		}
 		var stored int
-		require.NoError(f.t, f.read(f.ctx, func(q querier) error {
+		require.NoError(f.t, f.read(f.ctx, func(ctx context.Context, q querier) error {
 			return get(f.ctx, q, `SELECT COUNT(*) FROM checkpoints WHERE state <> ''`, nil, &stored)
 		}))
 		require.Equal(f.t, 4, stored)
@@ -198,7 +199,7 @@ func TestBytesPerTurn(t *testing.T) {
 		state.Artifacts = append(state.Artifacts, fmt.Sprintf("/mnt/user-data/outputs/report-%d.md", i))
 	}
 	used := func() (n int) {
-		require.NoError(t, f.read(f.ctx, func(q querier) error {
+		require.NoError(t, f.read(f.ctx, func(ctx context.Context, q querier) error {
 			return get(f.ctx, q, `SELECT SUM(payload) FROM dbstat`, nil, &n)
 		}))
 		return n

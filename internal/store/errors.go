@@ -27,6 +27,10 @@ var (
 	ErrActive = errors.New("a run has not ended yet")
 	// ErrInvalid: a query or a row that cannot be taken as it is.
 	ErrInvalid = errors.New("invalid")
+	// ErrUnavailable: the database cannot be worked with at the moment: it is not
+	// reached, locked by somebody else, or its disk is full. Nothing was written,
+	// unless the answer to a commit was lost; what is asked again is idempotent.
+	ErrUnavailable = errors.New("the database is not available")
 	// ErrClosed: the store was closed.
 	ErrClosed = errors.New("the store is closed")
 )

@@ -125,7 +125,11 @@ func readPending(ctx context.Context, q querier, threadID string) ([]Row, error)
 // its segments. The rows are shared with other callers: read only.
 func (s *Store) Messages(ctx context.Context, threadID string, c thread.Cursor) ([]Row, error) {
 	var rows []Row
-	err := s.db.read(ctx, len(c.Segments) > 1, func(q querier) (err error) {
+	read := s.read
+	if len(c.Segments) > 1 {
+		read = s.snapshot
+	}
+	err := read(ctx, func(ctx context.Context, q querier) (err error) {
 		for _, seg := range c.Segments {
 			part, err := s.cache.read(ctx, q, threadID, seg)
 			if err != nil {
@@ -143,7 +147,7 @@ func (s *Store) Messages(ctx context.Context, threadID string, c thread.Cursor) 
 // not in the transcript.
 func (s *Store) GetMessage(ctx context.Context, threadID, id string) (Row, error) {
 	var row *Row
-	err := s.read(ctx, func(q querier) (err error) {
+	err := s.read(ctx, func(ctx context.Context, q querier) (err error) {
 		row, err = newestRow(ctx, q, threadID, id, math.MaxInt64)
 		return err
 	})
@@ -160,7 +164,7 @@ func (s *Store) GetMessage(ctx context.Context, threadID, id string) (Row, error
 // of it by a rollback, or waiting with its run.
 func (s *Store) HasMessage(ctx context.Context, threadID, id string) (bool, error) {
 	next := 0
-	err := s.read(ctx, func(q querier) (err error) {
+	err := s.read(ctx, func(ctx context.Context, q querier) (err error) {
 		next, err = nextRev(ctx, q, threadID, id)
 		return err
 	})

@@ -103,19 +103,19 @@ func (b *postgresBackend) write(ctx context.Context, threadID string, do work) e
 	return nil
 }
 
-func (b *postgresBackend) read(ctx context.Context, snapshot bool, fn func(q querier) error) error {
+func (b *postgresBackend) read(ctx context.Context, snapshot bool, fn func(ctx context.Context, q querier) error) error {
 	if b.closed.Load() {
 		return ErrClosed
 	}
 	if !snapshot {
-		return fn(numbered{b.db, b.texts})
+		return fn(ctx, numbered{b.db, b.texts})
 	}
 	dbtx, err := b.db.BeginTx(ctx, &sql.TxOptions{Isolation: sql.LevelRepeatableRead, ReadOnly: true})
 	if err != nil {
 		return fmt.Errorf("begin to read: %w", err)
 	}
 	defer func() { _ = dbtx.Rollback() }() // nothing was written
-	return fn(numbered{dbtx, b.texts})
+	return fn(ctx, numbered{dbtx, b.texts})
 }
 
 func (b *postgresBackend) close() error {

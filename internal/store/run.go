@@ -67,7 +67,7 @@ func readRun(ctx context.Context, q querier, threadID, id string) (Run, error) {
 // GetRun reads a run; an [ErrNotFound] if the thread has none of this id.
 func (s *Store) GetRun(ctx context.Context, threadID, runID string) (Run, error) {
 	var run Run
-	err := s.read(ctx, func(q querier) (err error) {
+	err := s.read(ctx, func(ctx context.Context, q querier) (err error) {
 		run, err = readRun(ctx, q, threadID, runID)
 		return err
 	})
@@ -86,7 +86,7 @@ func (s *Store) ListRuns(ctx context.Context, threadID string, q RunQuery) ([]Ru
 	query += ` ORDER BY created_at DESC, id DESC LIMIT ? OFFSET ?`
 	args = append(args, limitOr(q.Limit, defaultLimit), max(q.Offset, 0))
 	var runs []Run
-	err := s.read(ctx, func(c querier) (err error) {
+	err := s.read(ctx, func(ctx context.Context, c querier) (err error) {
 		runs, err = all(ctx, c, scanRun, query, args...)
 		return err
 	})
@@ -97,7 +97,7 @@ func (s *Store) ListRuns(ctx context.Context, threadID string, q RunQuery) ([]Ru
 // oldest first.
 func (s *Store) PendingRuns(ctx context.Context) ([]Run, error) {
 	var runs []Run
-	err := s.read(ctx, func(q querier) (err error) {
+	err := s.read(ctx, func(ctx context.Context, q querier) (err error) {
 		runs, err = all(ctx, q, scanRun, `SELECT `+runColumns+` FROM runs
 			WHERE status IN ('pending', 'running') AND status = 'pending' ORDER BY created_at, id`)
 		return err
@@ -109,7 +109,7 @@ func (s *Store) PendingRuns(ctx context.Context) ([]Run, error) {
 // wait with a question, and ones with a run that has started.
 func (s *Store) ActiveThreads(ctx context.Context) ([]string, error) {
 	var ids []string
-	err := s.read(ctx, func(q querier) (err error) {
+	err := s.read(ctx, func(ctx context.Context, q querier) (err error) {
 		ids, err = all(ctx, q, scanString, `SELECT id FROM threads WHERE status IN ('busy', 'interrupted')
 			UNION SELECT thread_id FROM runs WHERE status IN ('pending', 'running') AND status = 'running' ORDER BY 1`)
 		return err

@@ -10,7 +10,7 @@ import (
 // of runs that are still pending. An [ErrNotFound] if there is no such thread.
 func (s *Store) View(ctx context.Context, threadID string, o ViewOptions) (View, error) {
 	var v View
-	err := s.snapshot(ctx, func(q querier) (err error) {
+	err := s.snapshot(ctx, func(ctx context.Context, q querier) (err error) {
 		if v.Thread, err = readThread(ctx, q, threadID); err != nil {
 			return err
 		}
