@@ -89,8 +89,8 @@ func (s *Store) Checkpoints(ctx context.Context, threadID string, q CheckpointQu
 }
 
 // LoadHead reads what a thread starts or continues with: its newest checkpoint,
-// the rows in view of cursor, or of the checkpoint's without one, and the runs
-// it has seen. A thread that is not there is an [ErrThreadGone].
+// the rows in view of cursor, or of the checkpoint's without one, those that have
+// a digest without their body, and the runs it has seen. A thread that is not there is an [ErrThreadGone].
 func (s *Store) LoadHead(ctx context.Context, threadID string, cursor *thread.Cursor) (Head, error) {
 	var head Head
 	err := s.snapshot(ctx, func(ctx context.Context, q querier) (err error) {
@@ -104,7 +104,7 @@ func (s *Store) LoadHead(ctx context.Context, threadID string, cursor *thread.Cu
 			cursor = &head.Checkpoint.Cursor
 		}
 		if cursor != nil {
-			if head.Rows, err = readCursor(ctx, q, threadID, *cursor, math.MaxInt64); err != nil {
+			if head.Rows, err = readCursor(ctx, q, briefColumns, threadID, *cursor, math.MaxInt64); err != nil {
 				return err
 			}
 		}

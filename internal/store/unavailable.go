@@ -74,7 +74,9 @@ func (s *Store) Ping(ctx context.Context) error {
 		return get(ctx, q, `SELECT 1`, nil, &one)
 	})
 	if err == nil {
-		err = s.db.write(ctx, "", func(context.Context, *tx) error { return nil })
+		err = s.bounded(ctx, func(ctx context.Context) error {
+			return s.db.write(ctx, "", func(context.Context, *tx) error { return nil })
+		})
 	}
 	if err == nil {
 		err = s.trouble.now()

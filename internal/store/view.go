@@ -45,12 +45,12 @@ func readTranscript(ctx context.Context, q querier, threadID string, c *Checkpoi
 	var next int64
 	if c != nil {
 		var err error
-		if rows, err = readCursor(ctx, q, threadID, c.Cursor, asOf); err != nil {
+		if rows, err = readCursor(ctx, q, rowColumns, threadID, c.Cursor, asOf); err != nil {
 			return nil, err
 		}
 		next = c.NextPos
 	}
-	newer, err := readRange(ctx, q, threadID, next, math.MaxInt64, asOf)
+	newer, err := readRange(ctx, q, rowColumns, threadID, next, math.MaxInt64, asOf)
 	if err != nil {
 		return nil, err
 	}
