@@ -61,6 +61,11 @@ func databaseAway(cause error) *apiError {
 	}
 }
 
+// crowded is the answer of a thread that cannot take more at the moment.
+func crowded(no *threadclient.RefusedError) *apiError {
+	return &apiError{status: http.StatusTooManyRequests, detail: no.Reason, retry: 1, cause: no}
+}
+
 // temporalError is an error of a request to a thread, with its answer when
 // Temporal is away.
 func temporalError(err error) error {

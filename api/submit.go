@@ -218,6 +218,8 @@ func (s *Server) refused(ctx context.Context, run *store.Run, err error) error {
 	switch no.Type {
 	case step.ErrBusy:
 		return s.busy(ctx, run)
+	case step.ErrCrowded:
+		return crowded(no)
 	case step.ErrThreadGone:
 		return threadNotFound(run.ThreadID)
 	case step.ErrNoQuestion:

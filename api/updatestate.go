@@ -74,6 +74,8 @@ func (s *Server) updateRefused(ctx context.Context, t *store.Thread, err error) 
 		return temporalError(err)
 	case no.Type == step.ErrBusy:
 		return s.inFlight(ctx, t.ID, "Cancel it, or wait for its end, before the state is changed.")
+	case no.Type == step.ErrCrowded:
+		return crowded(no)
 	case no.Type == step.ErrThreadGone:
 		return threadNotFound(t.ID)
 	}

@@ -143,6 +143,8 @@ func (r *Reconciler) resubmit(ctx context.Context, run store.Run) error {
 	out, err := r.Threads.Submit(ctx, run.User, run.ThreadID, submit)
 	var refused *threadclient.RefusedError
 	switch {
+	case errors.As(err, &refused) && refused.Type == step.ErrCrowded:
+		return nil // it was acknowledged, and is taken when there is room
 	case errors.As(err, &refused):
 		return r.withdraw(ctx, run, refused.Reason)
 	case err != nil:

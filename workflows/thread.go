@@ -54,6 +54,8 @@ type conversation struct {
 	closeBack  bool                // ... and its run rolled back
 	leaving    bool                // the workflow was cancelled: it ends what it does, then itself
 	edits      []*edit             // updates of the state that are not stored yet
+	taken      int                 // updates that this workflow run has taken
+	turned     bool                // this workflow run has taken a turn
 
 	flights   []flight           // messages that activities may be writing
 	revisions []thread.Revision  // since the last commit
@@ -140,6 +142,10 @@ func (c *conversation) serve(ctx workflow.Context) error {
 				if err := c.tidy(ctx); err != nil {
 					return err
 				}
+				// Clients may change the state again and again without a run.
+				if c.grown(ctx) {
+					return c.continueAsNew(ctx)
+				}
 				continue
 			}
 			if len(c.st.Queue) == 0 { // leaving
@@ -152,9 +158,6 @@ func (c *conversation) serve(ctx workflow.Context) error {
 			return err
 		}
 		if renew || c.grown(ctx) {
-			if err := c.takeEdits(ctx); err != nil { // none while a run is active
-				return err
-			}
 			return c.continueAsNew(ctx)
 		}
 	}
@@ -192,7 +195,7 @@ func (c *conversation) rest(ctx workflow.Context) (idle bool, err error) {
 		c.unanswered(ctx)
 		return false, nil
 	}
-	if err := workflow.Await(ctx, func() bool { return workflow.AllHandlersFinished(ctx) }); err != nil {
+	if err := c.finishHandlers(ctx); err != nil {
 		return false, err
 	}
 	c.drain(ctx)
@@ -219,7 +222,7 @@ func (c *conversation) obeyCancel(ctx, root workflow.Context) {
 
 // leave ends a workflow that was cancelled. The next message starts it again.
 func (c *conversation) leave(ctx workflow.Context) error {
-	if err := workflow.Await(ctx, func() bool { return workflow.AllHandlersFinished(ctx) }); err != nil {
+	if err := c.finishHandlers(ctx); err != nil {
 		return err
 	}
 	c.show(ctx)
@@ -359,7 +362,7 @@ func (c *conversation) apply(u thread.StateUpdate) error {
 	if u.ThreadData != nil {
 		c.update.ThreadData = u.ThreadData
 	}
-	c.update.Artifacts = append(c.update.Artifacts, u.Artifacts...)
+	c.update.Artifacts = thread.NewestPaths(append(c.update.Artifacts, u.Artifacts...))
 	return nil
 }
 

@@ -112,8 +112,7 @@ func TestTheSameRunIsTakenOnce(t *testing.T) {
 		w.env.UpdateWorkflow(step.UpdateSubmitRun, "another-id", again, step.SubmitRun{RunID: "r1"})
 	}, time.Hour)
 	w.run()
-	require.NoError(t, again.err)
-	require.True(t, again.value.Duplicate)
+	require.True(t, typed(again.err, step.ErrDuplicate), "%v: a repeat leaves nothing in the history", again.err)
 	require.Len(t, w.calls, 1)
 }
 

@@ -20,9 +20,12 @@ func (c *conversation) turns(ctx workflow.Context) outcome {
 		if ctx.Err() != nil {
 			return outcome{err: ctx.Err()}
 		}
-		if c.grown(ctx) {
+		// At least one turn is taken, however large what was loaded is: a thread
+		// must not continue as new for ever.
+		if c.turned && c.grown(ctx) {
 			return outcome{renew: true}
 		}
+		c.turned = true
 		out, more := c.turn(ctx, l.Turn >= l.Plan.MaxTurns)
 		if !more {
 			return out

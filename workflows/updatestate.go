@@ -32,6 +32,9 @@ func (c *conversation) validateUpdateState(_ workflow.Context, u step.UpdateStat
 // editable refuses updates while a run is active: it would work on a state that
 // is gone.
 func (c *conversation) editable() error {
+	if err := c.crowded(); err != nil {
+		return err
+	}
 	if c.status() == thread.StatusBusy {
 		return refuse(step.ErrBusy, fmt.Sprintf("Thread %s has a run in flight", c.in.Thread))
 	}
@@ -39,6 +42,7 @@ func (c *conversation) editable() error {
 }
 
 func (c *conversation) updateState(ctx workflow.Context, u step.UpdateState) (step.UpdateStateResult, error) {
+	c.taken++
 	if err := c.ready(ctx); err != nil {
 		return step.UpdateStateResult{}, err
 	}
@@ -86,8 +90,9 @@ func (c *conversation) takeEdit(ctx workflow.Context, e *edit) error {
 		c.st.State.Title, c.update.Title = *e.Title, e.Title
 	}
 	if e.Artifacts != nil {
-		c.st.State.Artifacts = slices.Clone(e.Artifacts.Paths)
-		c.update.Artifacts = slices.Clone(e.Artifacts.Paths)
+		paths := thread.NewestPaths(e.Artifacts.Paths)
+		c.st.State.Artifacts = slices.Clone(paths)
+		c.update.Artifacts = slices.Clone(paths)
 	}
 	c.digests = slices.DeleteFunc(c.digests, func(d thread.Digest) bool {
 		gone := e.Clear || slices.Contains(e.Remove, d.ID)

@@ -48,6 +48,8 @@ const (
 	ErrRunGone = "RunGone"
 	// ErrBusy and ErrNotCancellable are refusals of updates.
 	ErrBusy           = "Busy"
+	ErrCrowded        = "Crowded"   // too much waits already; later there is room again
+	ErrDuplicate      = "Duplicate" // it was asked for before, and is being done or done
 	ErrNotCancellable = "NotCancellable"
 	ErrNoQuestion     = "NoQuestion"
 	ErrInvalid        = "Invalid"

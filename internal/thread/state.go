@@ -39,8 +39,23 @@ func (u StateUpdate) IsZero() bool {
 	return u.Title == nil && len(u.Artifacts) == 0 && u.Sandbox == nil && u.ThreadData == nil
 }
 
+// MaxArtifacts is how many bytes of paths a thread keeps: they are part of every
+// checkpoint.
+const MaxArtifacts = 8 << 10
+
+// NewestPaths gives the last of the paths, in their order, that have no more than
+// [MaxArtifacts] bytes together.
+func NewestPaths(paths []string) []string {
+	from, size := len(paths), 0
+	for from > 0 && size+len(paths[from-1]) <= MaxArtifacts {
+		from--
+		size += len(paths[from])
+	}
+	return paths[from:]
+}
+
 // Apply merges an update through the reducers: the title and the directories
-// take the last write, artifacts are an ordered union, the sandbox fails closed
+// take the last write, artifacts are an ordered union of which the newest stay, the sandbox fails closed
 // when a second id comes. On an error the state is unchanged.
 func (s *State) Apply(u StateUpdate) error {
 	if u.Sandbox != nil && s.Sandbox != nil && u.Sandbox.ID != s.Sandbox.ID {
@@ -61,6 +76,7 @@ func (s *State) Apply(u StateUpdate) error {
 			s.Artifacts = append(s.Artifacts, path)
 		}
 	}
+	s.Artifacts = NewestPaths(s.Artifacts)
 	return nil
 }
 

@@ -46,6 +46,9 @@ func (c *Client) Submit(ctx context.Context, user, threadID string, s step.Submi
 		}
 		return h.Get(ctx, &out)
 	}})
+	if duplicate(err) {
+		return step.SubmitResult{RunID: s.RunID, Duplicate: true}, nil
+	}
 	if err != nil {
 		return out, fmt.Errorf("submit run %s to thread %s: %w", s.RunID, threadID, err)
 	}
@@ -59,12 +62,16 @@ func submitID(s step.SubmitRun) string {
 	return fmt.Sprintf("submit-%s-%d", s.RunID, s.Again)
 }
 
-// Cancel stops a run of a thread. A thread without a workflow has nothing to
+// Cancel stops a run of a thread. One that is being stopped already is fine. A thread without a workflow has nothing to
 // stop: that is a refusal of type NotCancellable.
 func (c *Client) Cancel(ctx context.Context, threadID, updateID string, r step.CancelRun) (step.CancelResult, error) {
 	var out step.CancelResult
 	missing := &RefusedError{Type: step.ErrNotCancellable, Reason: "the thread has no workflow that runs"}
-	if err := c.update(ctx, threadID, step.UpdateCancelRun, updateID, missing, r, &out); err != nil {
+	err := c.update(ctx, threadID, step.UpdateCancelRun, updateID, missing, r, &out)
+	if duplicate(err) {
+		return step.CancelResult{RunID: r.RunID, Status: thread.RunInterrupted}, nil
+	}
+	if err != nil {
 		return out, fmt.Errorf("cancel run %s of thread %s: %w", r.RunID, threadID, err)
 	}
 	return out, nil
