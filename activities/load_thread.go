@@ -60,7 +60,29 @@ func (a *Activities) LoadThread(ctx context.Context, in step.LoadThreadInput) (s
 		}
 		out.Digests = append(out.Digests, d)
 	}
-	return out, nil
+	out.Digests, err = newest(out.Digests)
+	return out, err
+}
+
+// digestBytes bounds the digests that a thread is loaded with: Temporal takes no
+// more than 2 MB from a step. Of a longer transcript the workflow knows the newest
+// messages, while the model is sent all that is in view.
+const digestBytes = 1 << 20
+
+// newest are the last digests that fit.
+func newest(digests []thread.Digest) ([]thread.Digest, error) {
+	size, from := 0, len(digests)
+	for from > 0 {
+		data, err := json.Marshal(digests[from-1])
+		if err != nil {
+			return nil, fmt.Errorf("encode the digest of message %s: %w", digests[from-1].ID, err)
+		}
+		if size += len(data) + 1; size > digestBytes {
+			break
+		}
+		from--
+	}
+	return digests[from:], nil
 }
 
 // running lists the runs of a thread that have started and not ended, oldest

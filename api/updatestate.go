@@ -102,7 +102,11 @@ func parseUpdate(body object) (step.UpdateState, error) {
 		update.Title = &title
 	}
 	if values.get("artifacts") != nil {
-		update.Artifacts = &step.Replaced{Paths: values.texts("artifacts")}
+		paths := values.texts("artifacts")
+		if kept := thread.NewestPaths(paths); len(kept) < len(paths) {
+			return update, fail(http.StatusRequestEntityTooLarge, "The artifacts have more than %d KiB of paths", thread.MaxArtifacts>>10)
+		}
+		update.Artifacts = &step.Replaced{Paths: paths}
 	}
 	if err := body.err(); err != nil {
 		return update, err

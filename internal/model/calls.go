@@ -59,6 +59,7 @@ func (l *callList) add(p callPiece) ToolCallDelta {
 
 // claim takes an id, with a suffix when the thread has seen it.
 func (l *callList) claim(id string) string {
+	id = boundedID(id)
 	id = freshID(id, func(id string) bool { return l.used[id] || l.known != nil && l.known(id) })
 	if l.used == nil {
 		l.used = map[string]bool{}

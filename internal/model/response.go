@@ -128,11 +128,20 @@ func (a *assembly) filtered(m *thread.Message, calls []*call, finish string) err
 	return a.hand(Delta{Text: notice})
 }
 
+// maxCalls is how many calls of one message are made: all start together, and
+// each stands in the history.
+const maxCalls = 400
+
 // fileCalls sorts the calls into those that can be run and those that cannot.
 func (a *assembly) fileCalls(m *thread.Message, calls []*call, finish string, c answerContext) error {
 	named := a.calls.name(c.scope)
 	extras := map[string]any{}
-	for _, call := range calls {
+	for i, call := range calls {
+		if i == maxCalls {
+			m.InvalidToolCalls = append(m.InvalidToolCalls, invalidCall(call.unique, resolveName(call.name, c.tools), call.args.String(),
+				fmt.Sprintf("one message may have %d calls, this one has %d: this call and those after it were not made. Make them in smaller groups.", maxCalls, len(calls))))
+			break
+		}
 		if !isNull(call.extra) {
 			extras[call.unique] = call.extra
 		}
