@@ -63,7 +63,7 @@ func TestM07LongThreadsKeepSmallHistories(t *testing.T) {
 		return testkit.ToolCalls(bash(fmt.Sprint("s", r.Turn()), fmt.Sprintf("echo %d; head -c %d /dev/zero | tr '\\0' x", r.Turn(), size)))
 	})
 	const tokens = 100_000
-	m.On(testkit.LastUser("many words")).Always(testkit.Text(strings.Repeat("word ", tokens/10), testkit.WithChunks(tokens/10)))
+	m.On(testkit.LastUser("many words")).Always(testkit.Text(strings.Repeat("word ", tokens/10), testkit.WithChunks(tokens/50)))
 	m.Respond(func(*testkit.Request) testkit.Reply { return testkit.Text("fine") })
 	p := testkit.StartDev(t, testkit.DevOptions{Config: testkit.ConfigFor(m,
 		"thread:\n  max_turns: 400\nloop_detection:\n  enabled: false")})

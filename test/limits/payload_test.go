@@ -71,7 +71,7 @@ func TestM01WhatAModelSends(t *testing.T) {
 				require.Contains(t, list[2].Text(), "Ask in fewer words")
 			}},
 		{name: "questions", reply: calls(50, func(i int) testkit.Call {
-			return ask(fmt.Sprintf("q%d", i), strings.Repeat("why ", 900), map[string]any{"options": options})
+			return ask(fmt.Sprintf("q%d", i), strings.Repeat("why ", 900), map[string]any{"options": options[:100]})
 		}), want: "success", check: func(t *testing.T, list []testkit.Message) {
 			t.Helper()
 			refused := 0
