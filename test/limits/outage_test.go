@@ -35,14 +35,21 @@ func work(t *testing.T) (m *testkit.Model, answering *testkit.Gate) {
 // worked is the transcript of that run.
 var worked = []string{"human: work", "ai: first half, second half", "tool: ran", "ai: all done"}
 
+// requireWorked checks the transcript of that run, and that no answer was paid
+// for twice.
 func requireWorked(t *testing.T, api *testkit.API, threadID string, m *testkit.Model) {
+	t.Helper()
+	requireTranscript(t, api, threadID)
+	require.Len(t, m.RequestsTo(testkit.AnyMessage("work")), 2, "no answer was paid for twice")
+}
+
+func requireTranscript(t *testing.T, api *testkit.API, threadID string) {
 	t.Helper()
 	list := texts(messages(t, api, threadID))
 	for i := range list {
 		list[i] = strings.TrimSpace(list[i])
 	}
 	require.Equal(t, worked, list)
-	require.Len(t, m.RequestsTo(testkit.AnyMessage("work")), 2, "no answer was paid for twice")
 }
 
 // refusedSoon asks for a run, which must be refused with 503, and soon.
