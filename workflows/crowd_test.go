@@ -90,6 +90,16 @@ func TestAStopFindsRoomWhateverWasSent(t *testing.T) {
 	require.Equal(t, thread.RunInterrupted, w.ends()[0].Status)
 }
 
+// The last updates of a workflow run are kept for stops and answers.
+func TestUpdatesAreKeptForStops(t *testing.T) {
+	t.Parallel()
+	c := &conversation{taken: mostTaken - reserved - 1}
+	require.NoError(t, c.crowded())
+	c.taken++
+	require.True(t, typed(c.crowded(), step.ErrCrowded))
+	require.True(t, typed(c.editable(), step.ErrCrowded))
+}
+
 func TestWhatIsCarriedIsBounded(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -114,7 +114,7 @@ func runAskClarification(_ context.Context, c Call, p askClarificationParams) (R
 	} else if options := normalizeOptions(p.Options); len(options) > 0 {
 		card.InputMode, card.Options = thread.InputChoice, options
 	}
-	if data, err := json.Marshal(card); err != nil || len(data) > maxCard {
+	if data, _ := json.Marshal(card); len(data) > maxCard { // the artifact below says what cannot be encoded
 		return failure("The question with its context and its choices has %d bytes, at most %d can be shown. Ask in fewer words, and put details into a file.", len(data), maxCard), nil
 	}
 	r := text(cardText(card))

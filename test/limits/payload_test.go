@@ -45,16 +45,20 @@ func TestM01WhatAModelSends(t *testing.T) {
 		check func(t *testing.T, list []testkit.Message)
 	}{
 		{name: "reasoning", reply: testkit.Text("short", testkit.WithReasoning(strings.Repeat("hm ", huge/3))), want: "success"},
-		{name: "tiny pieces", reply: testkit.Text(strings.Repeat("ab", 10_000), testkit.WithChunks(10_000)), want: "success",
+		{
+			name: "tiny pieces", reply: testkit.Text(strings.Repeat("ab", 10_000), testkit.WithChunks(10_000)), want: "success",
 			check: func(t *testing.T, list []testkit.Message) {
 				t.Helper()
 				require.Len(t, list[1].Text(), 20_000)
-			}},
-		{name: "id of a call", reply: testkit.ToolCalls(call(strings.Repeat("i", huge), "ls", map[string]any{"description": "d", "path": "/mnt/user-data"})), want: "success",
+			},
+		},
+		{
+			name: "id of a call", reply: testkit.ToolCalls(call(strings.Repeat("i", huge), "ls", map[string]any{"description": "d", "path": "/mnt/user-data"})), want: "success",
 			check: func(t *testing.T, list []testkit.Message) {
 				t.Helper()
 				require.Less(t, len(list[1].ToolCalls[0].ID), 256)
-			}},
+			},
+		},
 		{name: "name of a call", reply: testkit.ToolCalls(call("n", strings.Repeat("n", huge), map[string]any{})), want: "success"},
 		{name: "calls", reply: calls(2000, func(i int) testkit.Call {
 			return call(fmt.Sprintf("c%d", i), "ls", map[string]any{"description": strings.Repeat("d", 150), "path": "/mnt/user-data"})
@@ -65,11 +69,13 @@ func TestM01WhatAModelSends(t *testing.T) {
 			require.Contains(t, refused.Text(), "one message may have 400 calls, this one has 2000")
 		}},
 		{name: "choices", reply: testkit.ToolCalls(ask("o", "Which?", map[string]any{"options": options})), want: "success"},
-		{name: "a wide question", reply: testkit.ToolCalls(ask("w", strings.Repeat("问", 4000), map[string]any{"context": strings.Repeat("题", 4000), "options": options})), want: "success",
+		{
+			name: "a wide question", reply: testkit.ToolCalls(ask("w", strings.Repeat("问", 4000), map[string]any{"context": strings.Repeat("题", 4000), "options": options})), want: "success",
 			check: func(t *testing.T, list []testkit.Message) {
 				t.Helper()
 				require.Contains(t, list[2].Text(), "Ask in fewer words")
-			}},
+			},
+		},
 		{name: "questions", reply: calls(50, func(i int) testkit.Call {
 			return ask(fmt.Sprintf("q%d", i), strings.Repeat("why ", 900), map[string]any{"options": options[:100]})
 		}), want: "success", check: func(t *testing.T, list []testkit.Message) {
@@ -82,11 +88,13 @@ func TestM01WhatAModelSends(t *testing.T) {
 			}
 			require.Equal(t, 47, refused)
 		}},
-		{name: "error text", reply: testkit.APIError(http.StatusBadRequest, strings.Repeat("c", huge), strings.Repeat("no ", huge/3)), want: "error",
+		{
+			name: "error text", reply: testkit.APIError(http.StatusBadRequest, strings.Repeat("c", huge), strings.Repeat("no ", huge/3)), want: "error",
 			check: func(t *testing.T, list []testkit.Message) {
 				t.Helper()
 				require.Less(t, len(list[1].Text()), 2000)
-			}},
+			},
+		},
 	}
 	m := testkit.NewModel(t, testkit.WithThinking(), testkit.WithoutRules("V9"))
 	for _, tt := range tests {
