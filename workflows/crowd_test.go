@@ -162,14 +162,14 @@ func TestAnAnswerFromOutsideIsBounded(t *testing.T) {
 	w.submit(0, step.SubmitRun{RunID: "r1"}, "go")
 	long := w.answer(time.Hour, step.Answer{Text: strings.Repeat("x", longestAnswer+1)})
 	w.env.RegisterDelayedCallback(func() {
-		w.env.SignalWorkflow(step.SignalAnswer, step.Answer{Text: strings.Repeat("x", 3<<20)})
+		w.env.SignalWorkflow(step.SignalAnswer, step.Answer{Text: strings.Repeat("x", 256<<10)})
 	}, 2*time.Hour)
 	w.env.RegisterDelayedCallback(func() {
 		value, err := w.env.QueryWorkflow(step.QueryStatus)
 		require.NoError(t, err)
 		var report StatusReport
 		require.NoError(t, value.Get(&report))
-		require.Contains(t, report.Notice, "3145728 bytes")
+		require.Contains(t, report.Notice, "262144 bytes")
 		require.Equal(t, thread.StatusInterrupted, report.Status)
 	}, 3*time.Hour)
 	short := w.answer(4*time.Hour, step.Answer{Text: strings.Repeat("x", longestAnswer)})

@@ -52,13 +52,13 @@ func TestM07LongThreadsKeepSmallHistories(t *testing.T) {
 	t.Parallel()
 	m := testkit.NewModel(t)
 	const steps = 300
-	m.On(testkit.AnyMessage("many steps")).Respond(func(r *testkit.Request) testkit.Reply {
+	m.On(testkit.LastUser("many steps")).Respond(func(r *testkit.Request) testkit.Reply {
 		if r.Turn() == steps {
 			return testkit.Text("done")
 		}
-		size := 20_000 // bytes, which are cut by none of the limits
-		if r.Turn()%3 == 0 {
-			size = 60_000
+		size := 200 // bytes
+		if r.Turn()%10 == 0 {
+			size = 60_000 // of which the tool keeps a third
 		}
 		return testkit.ToolCalls(bash(fmt.Sprint("s", r.Turn()), fmt.Sprintf("echo %d; head -c %d /dev/zero | tr '\\0' x", r.Turn(), size)))
 	})
