@@ -18,7 +18,10 @@ import (
 // StartRun fixes the plan of a run and takes the run's messages into the
 // transcript.
 func (a *Activities) StartRun(parent context.Context, in step.StartRunInput) (step.StartRunResult, error) {
-	ctx, done := alive(parent)
+	ctx, done, err := alive(parent)
+	if err != nil {
+		return step.StartRunResult{}, err
+	}
 	defer done()
 	doing := "start run " + in.Run
 	plan, err := a.resolve(ctx, in)

@@ -24,6 +24,11 @@ func dynamicConfig() dynamicconfig.StaticClient {
 		// Stock 1 s would delay the continue-as-new of a young workflow.
 		"history.workflowIdReuseMinimalInterval": time.Duration(0),
 
+		// A worker that stands still, or whose host is gone without a word, is hung up on within 5 s. Stock takes 70 s,
+		// and until then its open polls take tasks that nobody works on.
+		"frontend.keepAliveTime":    2 * time.Second,
+		"frontend.keepAliveTimeout": 3 * time.Second,
+
 		// An activity on its workflow's task queue comes back with the workflow task instead of through a poll.
 		"system.enableActivityEagerExecution": true,
 		// A cancelled activity learns of it by push, not with its next heartbeat.
