@@ -1,6 +1,7 @@
 package zombies
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -8,6 +9,10 @@ import (
 
 	"deerflow/internal/testkit"
 )
+
+// pace keeps an old answer coming for seconds, so that whoever reads it can be
+// seen to stop.
+const pace = 50 * time.Millisecond
 
 const (
 	oldText = "the old attempt goes on writing until it finds that it was given up for good"
@@ -18,7 +23,7 @@ func TestAFrozenModelStreamWakesInTheMiddleOfTheNext(t *testing.T) {
 	t.Parallel()
 	m, first, second := testkit.NewModel(t), testkit.NewGate(), testkit.NewGate()
 	m.Enqueue(
-		testkit.Text(oldText, testkit.WithChunks(20), testkit.At(8, testkit.Hold(first))),
+		testkit.Text(oldText+strings.Repeat(" and on", 60), testkit.WithChunks(100), testkit.WithDelay(pace), testkit.At(25, testkit.Hold(first))),
 		testkit.Text(newText, testkit.WithChunks(20), testkit.At(8, testkit.Hold(second))),
 	)
 	p := startPair(t, m)
