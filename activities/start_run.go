@@ -33,7 +33,7 @@ func (a *Activities) StartRun(parent context.Context, in step.StartRunInput) (st
 		return step.StartRunResult{}, err
 	}
 	rows, err := a.o.Store.StartRun(ctx, store.StartRun{
-		Ref: in.Ref, Pos: in.Pos, Message: in.Message, AssistantID: plan.Summary.Agent,
+		Ref: in.Ref, Pos: in.Pos, Parent: in.Parent, Message: in.Message, AssistantID: plan.Summary.Agent,
 		PlanHash: hash, Plan: data, Answers: in.Answers, At: time.Now(),
 	})
 	if err != nil {

@@ -38,7 +38,7 @@ func (c *conversation) work(ctx workflow.Context) (renew bool, err error) {
 	if out.renew {
 		return true, nil
 	}
-	if typed(out.err, step.ErrThreadGone) {
+	if typed(out.err, step.ErrThreadGone) || typed(out.err, step.ErrOvertaken) {
 		return false, out.err
 	}
 	if out.refused {
@@ -88,7 +88,8 @@ func (c *conversation) attempt(ctx, turnCtx workflow.Context) outcome {
 // start resolves the plan and takes the run's messages into view.
 func (c *conversation) start(ctx workflow.Context) error {
 	l := c.st.Loop
-	in := step.StartRunInput{Ref: c.ref(0), Pos: c.st.NextPos, Options: l.Options, KeepPlan: l.PlanHash}
+	parent := c.st.Checkpoint
+	in := step.StartRunInput{Ref: c.ref(0), Pos: c.st.NextPos, Parent: &parent, Options: l.Options, KeepPlan: l.PlanHash}
 	if l.Next != nil {
 		in.Message, in.Stop = l.Next.Message, l.Next.Stop
 	}

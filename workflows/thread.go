@@ -33,7 +33,11 @@ func Thread(ctx workflow.Context, in step.ThreadInput) error {
 		return err
 	}
 	c.loaded = true
-	return c.serve(ctx)
+	err := c.serve(ctx)
+	if typed(err, step.ErrOvertaken) {
+		return c.reload(ctx)
+	}
+	return err
 }
 
 // conversation is the thread workflow at work. Only st outlives it.
@@ -114,7 +118,7 @@ func (c *conversation) load(ctx workflow.Context) error {
 		}
 	}
 	c.takeUp(out.Running)
-	return nil
+	return c.takeWaiting()
 }
 
 // takeUp queues runs that had started when a workflow before this one was lost,

@@ -58,7 +58,9 @@ type Head struct {
 // with Message set, one that came from inside (an answer by signal).
 type StartRunInput struct {
 	Ref
-	Pos     int64             `json:"pos"` // of the run's first message
+	Pos int64 `json:"pos"` // of the run's first message
+	// Parent is the checkpoint that the run starts from; empty for none.
+	Parent  *string           `json:"parent,omitempty"`
 	Options thread.RunOptions `json:"options"`
 	Message *thread.Message   `json:"message,omitempty"`
 	// Answers are the questions that this run answers, closed in the same commit.

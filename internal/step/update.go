@@ -20,6 +20,9 @@ type ThreadInput struct {
 	// Carried is the state of the run before, when the workflow continues as
 	// new.
 	Carried json.RawMessage `json:"carried,omitempty"`
+	// Waiting is what waited in the run before, when the workflow starts anew from
+	// the thread's checkpoint.
+	Waiting json.RawMessage `json:"waiting,omitempty"`
 }
 
 // ThreadSettings bound a thread workflow.
