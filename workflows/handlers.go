@@ -168,7 +168,8 @@ func (c *conversation) validateCancel(_ workflow.Context, r step.CancelRun) erro
 	if r.Action != "" && r.Action != thread.CancelInterrupt && r.Action != thread.CancelRollback {
 		return refuse(step.ErrInvalid, fmt.Sprintf("cancel action %q is neither interrupt nor rollback", r.Action))
 	}
-	if !c.loaded || c.cancellable(r) {
+	owner := r.User == "" || r.User == c.in.User
+	if owner && (!c.loaded || c.cancellable(r)) {
 		return nil
 	}
 	return refuse(step.ErrNotCancellable, fmt.Sprintf("Run %s is not cancellable", r.RunID))

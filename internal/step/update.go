@@ -61,6 +61,9 @@ type SubmitResult struct {
 type CancelRun struct {
 	RunID  string              `json:"run_id"`
 	Action thread.CancelAction `json:"action"`
+	// User, when it is set, must be the owner of the thread: nobody else has
+	// checked that.
+	User string `json:"user,omitempty"`
 }
 
 // CancelResult tells whether there was anything to stop.
