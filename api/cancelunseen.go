@@ -14,6 +14,9 @@ import (
 	"deerflow/internal/threadclient"
 )
 
+// stopRoute is the path of a stop, below the prefix of a dialect.
+const stopRoute = "/threads/:thread/runs/:run/cancel"
+
 // storePatience is how long a stop waits for the database before it goes to the
 // thread without having seen its rows.
 const storePatience = time.Second
