@@ -47,6 +47,11 @@ func (a *Activities) LoadThread(ctx context.Context, in step.LoadThreadInput) (s
 			return out, border(ctx, "list the running runs of thread "+in.Thread, err)
 		}
 	}
+	if in.Stopped {
+		if out.Streams, err = a.o.Store.OpenStreams(ctx, in.Thread); err != nil {
+			return out, border(ctx, "list the open answers of thread "+in.Thread, err)
+		}
+	}
 	for i := range head.Rows {
 		d, err := rowDigest(plan, &head.Rows[i])
 		if err != nil {

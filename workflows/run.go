@@ -3,6 +3,7 @@ package workflows
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"go.temporal.io/sdk/temporal"
@@ -226,6 +227,9 @@ func (c *conversation) seals(out outcome) []step.Seal {
 	if out.fallback != nil {
 		seals = append(seals, *out.fallback)
 	}
+	if out.cancelled {
+		c.takeStreams()
+	}
 	for _, f := range c.flights {
 		seals = append(seals, step.Seal{MessageID: f.id, Pos: f.pos, Stream: f.stream, Fallback: f.fallback})
 	}
@@ -234,6 +238,18 @@ func (c *conversation) seals(out outcome) []step.Seal {
 		c.st.Cursor.Extend(s.Pos)
 	}
 	return seals
+}
+
+// takeStreams keeps what a workflow before this one had shown of an answer, when
+// the run is ended in its place.
+func (c *conversation) takeStreams() {
+	for _, s := range c.streams {
+		known := func(d thread.Digest) bool { return d.ID == s.MessageID }
+		flies := func(f flight) bool { return f.id == s.MessageID }
+		if s.Run == c.st.Loop.RunID && !slices.ContainsFunc(c.digests, known) && !slices.ContainsFunc(c.flights, flies) {
+			c.flights = append(c.flights, flight{id: s.MessageID, pos: c.position(), stream: true})
+		}
+	}
 }
 
 // rollBack returns to the state from before the run: the cursor moves, the log

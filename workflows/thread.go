@@ -59,6 +59,7 @@ type conversation struct {
 	leaving    bool                // the workflow was cancelled: it ends what it does, then itself
 	edits      []*edit             // updates of the state that are not stored yet
 
+	streams   []step.Stream      // that a workflow before had begun; ended with their runs
 	flights   []flight           // messages that activities may be writing
 	revisions []thread.Revision  // since the last commit
 	update    thread.StateUpdate // since the last commit
@@ -81,7 +82,7 @@ func newConversation(ctx workflow.Context, in step.ThreadInput) *conversation {
 // load takes the state from the run before, or from the thread's checkpoint,
 // and the digests of the messages in view.
 func (c *conversation) load(ctx workflow.Context) error {
-	input := step.LoadThreadInput{Thread: c.in.Thread}
+	input := step.LoadThreadInput{Thread: c.in.Thread, Stopped: c.in.Stopped}
 	if c.in.Carried != nil {
 		// What came in by a handler meanwhile stays.
 		fresh := c.st
@@ -105,6 +106,7 @@ func (c *conversation) load(ctx workflow.Context) error {
 	if c.in.Carried != nil {
 		return nil
 	}
+	c.streams = out.Streams
 	c.st.Taken = append(c.st.Taken, out.Ended...)
 	if out.Head != nil {
 		if err := c.st.restore(out.Head, out.Plan); err != nil {
