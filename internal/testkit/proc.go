@@ -43,11 +43,11 @@ func InGroup(group int) func(Proc) bool {
 }
 
 func readProc(dir string) (Proc, bool) {
-	stat, err := os.ReadFile(filepath.Join(dir, "stat")) //nolint:gosec // of /proc
+	stat, err := os.ReadFile(filepath.Join(dir, "stat"))
 	if err != nil {
 		return Proc{}, false
 	}
-	args, err := os.ReadFile(filepath.Join(dir, "cmdline")) //nolint:gosec // of /proc
+	args, err := os.ReadFile(filepath.Join(dir, "cmdline"))
 	if err != nil {
 		return Proc{}, false
 	}

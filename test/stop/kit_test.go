@@ -136,7 +136,10 @@ type stopwatch struct {
 	begun time.Time
 }
 
-func watch(t *testing.T) stopwatch { return stopwatch{t: t, begun: time.Now()} }
+func watch(t *testing.T) stopwatch {
+	t.Helper()
+	return stopwatch{t: t, begun: time.Now()}
+}
 
 // within waits for a fact and fails when it took longer.
 func (w stopwatch) within(limit time.Duration, what string, fact func() bool) {
