@@ -21,9 +21,12 @@ import (
 // into the event log, and stores it. An attempt that finds the row complete
 // returns it, so an answer is not paid for twice.
 func (a *Activities) CallModel(parent context.Context, in step.CallModelInput) (step.CallModelResult, error) {
-	ctx, done := alive(parent)
-	defer done()
 	var out step.CallModelResult
+	ctx, done, err := alive(parent)
+	if err != nil {
+		return out, err
+	}
+	defer done()
 	doing := fmt.Sprintf("turn %d of run %s", in.Turn, in.Run)
 	claim, err := a.o.Store.Claim(ctx, store.Claim{Ref: in.Ref, MessageID: in.MessageID, Commit: in.Commit})
 	if err != nil {

@@ -19,9 +19,12 @@ import (
 // takes its place. A failing tool is a result; only lost infrastructure is an
 // error of the activity.
 func (a *Activities) CallTool(parent context.Context, in step.CallToolInput) (step.CallToolResult, error) {
-	ctx, done := alive(parent)
-	defer done()
 	var out step.CallToolResult
+	ctx, done, err := alive(parent)
+	if err != nil {
+		return out, err
+	}
+	defer done()
 	if err := a.ride(ctx, in.Commit); err != nil {
 		return out, err
 	}

@@ -42,10 +42,8 @@ func (a *Activities) LoadThread(ctx context.Context, in step.LoadThreadInput) (s
 		plan = &agent.Plan{}
 	}
 	out.Ended = head.RecentRuns
-	if !in.Carried {
-		if out.Running, err = a.running(ctx, in.Thread); err != nil {
-			return out, border(ctx, "list the running runs of thread "+in.Thread, err)
-		}
+	if err := a.unfinished(ctx, in, &out); err != nil {
+		return out, border(ctx, "list what thread "+in.Thread+" has not finished", err)
 	}
 	for i := range head.Rows {
 		d, err := rowDigest(plan, &head.Rows[i])
@@ -83,6 +81,20 @@ func newest(digests []thread.Digest) ([]thread.Digest, error) {
 		from--
 	}
 	return digests[from:], nil
+}
+
+// unfinished reads what a workflow before left: the runs that it had started, and
+// what was shown of answers that are to be ended.
+func (a *Activities) unfinished(ctx context.Context, in step.LoadThreadInput, out *step.LoadThreadResult) (err error) {
+	if !in.Carried {
+		if out.Running, err = a.running(ctx, in.Thread); err != nil {
+			return err
+		}
+	}
+	if in.Stopped {
+		out.Streams, err = a.o.Store.OpenStreams(ctx, in.Thread)
+	}
+	return err
 }
 
 // running lists the runs of a thread that have started and not ended, oldest

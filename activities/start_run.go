@@ -18,7 +18,10 @@ import (
 // StartRun fixes the plan of a run and takes the run's messages into the
 // transcript.
 func (a *Activities) StartRun(parent context.Context, in step.StartRunInput) (step.StartRunResult, error) {
-	ctx, done := alive(parent)
+	ctx, done, err := alive(parent)
+	if err != nil {
+		return step.StartRunResult{}, err
+	}
 	defer done()
 	doing := "start run " + in.Run
 	plan, err := a.resolve(ctx, in)
@@ -30,7 +33,7 @@ func (a *Activities) StartRun(parent context.Context, in step.StartRunInput) (st
 		return step.StartRunResult{}, err
 	}
 	rows, err := a.o.Store.StartRun(ctx, store.StartRun{
-		Ref: in.Ref, Pos: in.Pos, Message: in.Message, AssistantID: plan.Summary.Agent,
+		Ref: in.Ref, Pos: in.Pos, Parent: in.Parent, Message: in.Message, AssistantID: plan.Summary.Agent,
 		PlanHash: hash, Plan: data, Answers: in.Answers, At: time.Now(),
 	})
 	if err != nil {

@@ -45,12 +45,11 @@ func (s *Server) cancelRun(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	t, err := s.ownThread(c)
-	if err != nil {
-		return err
-	}
 	ctx := c.Request().Context()
-	run, err := s.run(ctx, t.ID, c.Param("run"))
+	t, run, err := s.runToStop(c)
+	if errors.Is(err, errStoreSlow) {
+		return s.stopUnseen(c, request)
+	}
 	if err != nil {
 		return err
 	}

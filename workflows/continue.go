@@ -41,7 +41,7 @@ func (c *conversation) continueAsNew(ctx workflow.Context) error {
 		return fmt.Errorf("encode the carried state: %w", err)
 	}
 	next := c.in
-	next.Stopped = false
+	next.Stopped, next.Waiting = false, nil
 	next.Carried = carried
 	return workflow.NewContinueAsNewError(ctx, Thread, next)
 }

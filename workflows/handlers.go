@@ -178,7 +178,8 @@ func (c *conversation) validateCancel(_ workflow.Context, r step.CancelRun) erro
 	if r.Action != "" && r.Action != thread.CancelInterrupt && r.Action != thread.CancelRollback {
 		return refuse(step.ErrInvalid, fmt.Sprintf("cancel action %q is neither interrupt nor rollback", r.Action))
 	}
-	switch {
+	switch owner := r.User == "" || r.User == c.in.User; {
+	case !owner:
 	case !c.loaded:
 		return nil
 	case c.stopping(r):

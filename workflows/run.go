@@ -3,6 +3,7 @@ package workflows
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"go.temporal.io/sdk/temporal"
@@ -38,7 +39,7 @@ func (c *conversation) work(ctx workflow.Context) (renew bool, err error) {
 	if out.renew {
 		return true, nil
 	}
-	if typed(out.err, step.ErrThreadGone) {
+	if typed(out.err, step.ErrThreadGone) || typed(out.err, step.ErrOvertaken) {
 		return false, out.err
 	}
 	if out.refused {
@@ -88,7 +89,8 @@ func (c *conversation) attempt(ctx, turnCtx workflow.Context) outcome {
 // start resolves the plan and takes the run's messages into view.
 func (c *conversation) start(ctx workflow.Context) error {
 	l := c.st.Loop
-	in := step.StartRunInput{Ref: c.ref(0), Pos: c.st.NextPos, Options: l.Options, KeepPlan: l.PlanHash}
+	parent := c.st.Checkpoint
+	in := step.StartRunInput{Ref: c.ref(0), Pos: c.st.NextPos, Parent: &parent, Options: l.Options, KeepPlan: l.PlanHash}
 	if l.Next != nil {
 		in.Message, in.Stop = l.Next.Message, l.Next.Stop
 	}
@@ -225,6 +227,9 @@ func (c *conversation) seals(out outcome) []step.Seal {
 	if out.fallback != nil {
 		seals = append(seals, *out.fallback)
 	}
+	if out.cancelled {
+		c.takeStreams()
+	}
 	for _, f := range c.flights {
 		seals = append(seals, step.Seal{MessageID: f.id, Pos: f.pos, Stream: f.stream, Fallback: f.fallback})
 	}
@@ -233,6 +238,18 @@ func (c *conversation) seals(out outcome) []step.Seal {
 		c.st.Cursor.Extend(s.Pos)
 	}
 	return seals
+}
+
+// takeStreams keeps what a workflow before this one had shown of an answer, when
+// the run is ended in its place.
+func (c *conversation) takeStreams() {
+	for _, s := range c.streams {
+		known := func(d thread.Digest) bool { return d.ID == s.MessageID }
+		flies := func(f flight) bool { return f.id == s.MessageID }
+		if s.Run == c.st.Loop.RunID && !slices.ContainsFunc(c.digests, known) && !slices.ContainsFunc(c.flights, flies) {
+			c.flights = append(c.flights, flight{id: s.MessageID, pos: c.position(), stream: true})
+		}
+	}
 }
 
 // rollBack returns to the state from before the run: the cursor moves, the log

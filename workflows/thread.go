@@ -33,7 +33,11 @@ func Thread(ctx workflow.Context, in step.ThreadInput) error {
 		return err
 	}
 	c.loaded = true
-	return c.serve(ctx)
+	err := c.serve(ctx)
+	if typed(err, step.ErrOvertaken) {
+		return c.reload(ctx)
+	}
+	return err
 }
 
 // conversation is the thread workflow at work. Only st outlives it.
@@ -57,6 +61,7 @@ type conversation struct {
 	taken      int                 // updates that this workflow run has taken
 	turned     bool                // this workflow run has taken a turn
 
+	streams   []step.Stream      // that a workflow before had begun; ended with their runs
 	flights   []flight           // messages that activities may be writing
 	revisions []thread.Revision  // since the last commit
 	update    thread.StateUpdate // since the last commit
@@ -79,7 +84,7 @@ func newConversation(ctx workflow.Context, in step.ThreadInput) *conversation {
 // load takes the state from the run before, or from the thread's checkpoint,
 // and the digests of the messages in view.
 func (c *conversation) load(ctx workflow.Context) error {
-	input := step.LoadThreadInput{Thread: c.in.Thread}
+	input := step.LoadThreadInput{Thread: c.in.Thread, Stopped: c.in.Stopped}
 	if c.in.Carried != nil {
 		// What came in by a handler meanwhile stays.
 		fresh := c.st
@@ -103,6 +108,7 @@ func (c *conversation) load(ctx workflow.Context) error {
 	if c.in.Carried != nil {
 		return nil
 	}
+	c.streams = out.Streams
 	c.st.Taken = append(c.st.Taken, out.Ended...)
 	if out.Head != nil {
 		if err := c.st.restore(out.Head, out.Plan); err != nil {
@@ -116,7 +122,7 @@ func (c *conversation) load(ctx workflow.Context) error {
 		}
 	}
 	c.takeUp(out.Running)
-	return nil
+	return c.takeWaiting()
 }
 
 // takeUp queues runs that had started when a workflow before this one was lost,

@@ -67,10 +67,13 @@ func (c *conversation) takeEdits(ctx workflow.Context) error {
 	for len(c.edits) > 0 {
 		e := c.edits[0]
 		c.edits = c.edits[1:]
-		e.err = c.takeEdit(ctx, e)
-		e.done = true
-		if e.err == nil {
+		err := c.takeEdit(ctx, e)
+		e.done, e.err = true, err
+		if err == nil {
 			continue
+		}
+		if typed(err, step.ErrOvertaken) {
+			e.err = refuse(step.ErrBusy, fmt.Sprintf("Thread %s goes on from a newer state: ask again", c.in.Thread))
 		}
 		for _, rest := range c.edits {
 			rest.err, rest.done = e.err, true
@@ -79,7 +82,7 @@ func (c *conversation) takeEdits(ctx workflow.Context) error {
 		if err := workflow.Await(ctx, func() bool { return workflow.AllHandlersFinished(ctx) }); err != nil {
 			return err
 		}
-		return e.err
+		return err
 	}
 	return nil
 }

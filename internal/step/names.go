@@ -28,6 +28,9 @@ const (
 const (
 	// ErrFenced: another attempt owns this step now.
 	ErrFenced = "Fenced"
+	// ErrOvertaken: the thread has gone on from another checkpoint than the
+	// workflow knows, as after a reset by hand.
+	ErrOvertaken = "Overtaken"
 	// ErrModel: the provider refused for good; the details are a [ModelFailure].
 	ErrModel = "ModelError"
 	// ErrRateLimited: the provider asked for a longer pause than an activity

@@ -22,6 +22,9 @@ type LoadThreadInput struct {
 	// digests in view are wanted.
 	Carried bool          `json:"carried,omitempty"`
 	Cursor  thread.Cursor `json:"cursor"`
+	// Stopped: what the workflow before was doing is ended; it is told what had
+	// begun to stream.
+	Stopped bool `json:"stopped,omitempty"`
 }
 
 // LoadThreadResult is the head of a thread. Head is nil for a thread that has
@@ -33,9 +36,17 @@ type LoadThreadResult struct {
 	// Running are the runs that have started and not ended, oldest first: a
 	// workflow that was lost, or ended from outside, goes on with them.
 	Running []SubmitRun `json:"running,omitempty"`
+	// Streams are answers of running runs that were shown in part and have no row.
+	Streams []Stream `json:"streams,omitempty"`
 	// Ended are the ids of the newest runs that have ended: submissions of
 	// these are repeats.
 	Ended []string `json:"ended,omitempty"`
+}
+
+// Stream is an answer that has begun.
+type Stream struct {
+	Run       string `json:"run"`
+	MessageID string `json:"message_id"`
 }
 
 // CheckpointHeader is the part of a checkpoint's data that an activity reads.
@@ -58,7 +69,9 @@ type Head struct {
 // with Message set, one that came from inside (an answer by signal).
 type StartRunInput struct {
 	Ref
-	Pos     int64             `json:"pos"` // of the run's first message
+	Pos int64 `json:"pos"` // of the run's first message
+	// Parent is the checkpoint that the run starts from; empty for none.
+	Parent  *string           `json:"parent,omitempty"`
 	Options thread.RunOptions `json:"options"`
 	Message *thread.Message   `json:"message,omitempty"`
 	// Answers are the questions that this run answers, closed in the same commit.

@@ -20,6 +20,9 @@ type ThreadInput struct {
 	// Carried is the state of the run before, when the workflow continues as
 	// new.
 	Carried json.RawMessage `json:"carried,omitempty"`
+	// Waiting is what waited in the run before, when the workflow starts anew from
+	// the thread's checkpoint.
+	Waiting json.RawMessage `json:"waiting,omitempty"`
 }
 
 // ThreadSettings bound a thread workflow.
@@ -58,6 +61,9 @@ type SubmitResult struct {
 type CancelRun struct {
 	RunID  string              `json:"run_id"`
 	Action thread.CancelAction `json:"action"`
+	// User, when it is set, must be the owner of the thread: nobody else has
+	// checked that.
+	User string `json:"user,omitempty"`
 }
 
 // CancelResult tells whether there was anything to stop.

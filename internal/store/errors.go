@@ -14,6 +14,9 @@ var (
 	ErrExists = errors.New("exists already")
 	// ErrFenced: somebody else owns the message now, or it is complete.
 	ErrFenced = errors.New("fenced: the message belongs to another attempt, or is complete")
+	// ErrOvertaken: the thread has gone on from another checkpoint than the caller
+	// knows; nothing was written.
+	ErrOvertaken = errors.New("the thread has gone on from another checkpoint")
 	// ErrThreadGone: the thread was deleted, nothing was written. It is an
 	// ErrNotFound too.
 	ErrThreadGone = fmt.Errorf("the thread is gone: %w", ErrNotFound)

@@ -41,7 +41,7 @@ func openPostgres(ctx context.Context, o Options, c *clock) (*postgresBackend, e
 	}
 	name := fmt.Sprintf("%s on %s:%d", config.Database, config.Host, config.Port)
 	b := &postgresBackend{
-		db: stdlib.OpenDB(*config), config: config, clock: c, onEvents: o.OnEvents,
+		db: stdlib.OpenDB(*config, stdlib.OptionAfterConnect(boundTransactions)), config: config, clock: c, onEvents: o.OnEvents,
 		seed: maphash.MakeSeed(), texts: &sync.Map{},
 	}
 	for i := range b.queues {
@@ -56,6 +56,16 @@ func openPostgres(ctx context.Context, o Options, c *clock) (*postgresBackend, e
 	}
 	b.notifier = newNotifier(ctx, b.db, o.Logger)
 	return b, nil
+}
+
+// boundTransactions lets the server end a transaction whose client does nothing
+// for 5 s. A worker that stands still in one would hold the row of its thread,
+// and whoever takes its place would wait for as long as it does.
+func boundTransactions(ctx context.Context, conn *pgx.Conn) error {
+	if _, err := conn.Exec(ctx, `SET idle_in_transaction_session_timeout = '5s'`); err != nil {
+		return fmt.Errorf("bound idle transactions: %w", err)
+	}
+	return nil
 }
 
 func (b *postgresBackend) prepareSchema(ctx context.Context, name string) error {

@@ -11,12 +11,18 @@ import (
 // StartRun takes a run into the transcript: its plan, its row, which is made
 // when the run came from inside, and its messages at the positions from Pos on.
 // It is idempotent by run: a repeat writes nothing and gives the same rows. A
-// run that ended before it started, or that was withdrawn, is an [ErrRunGone].
+// run that ended before it started, or that was withdrawn, is an [ErrRunGone]; a
+// caller who knows another checkpoint than the newest gets an [ErrOvertaken].
 func (s *Store) StartRun(ctx context.Context, in StartRun) ([]Row, error) {
 	var rows []Row
 	err := s.write(ctx, in.Ref.Thread, func(ctx context.Context, t *tx) (err error) {
 		if err := t.lock(ctx, in.Ref.Thread); err != nil {
 			return err
+		}
+		if in.Parent != nil {
+			if err := t.follows(ctx, in.Ref.Thread, *in.Parent); err != nil {
+				return err
+			}
 		}
 		started, err := t.openRun(ctx, &in)
 		if err != nil {

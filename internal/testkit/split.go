@@ -23,6 +23,9 @@ type SplitOptions struct {
 	// Namespace is the namespace that the parts name; empty means "default",
 	// which is the one that Temporal has.
 	Namespace string
+	// NoPush is a Temporal that tells a cancelled activity with its next heartbeat
+	// only, as a stock one does.
+	NoPush bool
 	// Stopped leaves all parts to be started by the test.
 	Stopped bool
 }
@@ -79,7 +82,7 @@ func newSplit(t testing.TB, o SplitOptions) (*Split, error) {
 	s.Temporal = &Part{
 		t: t, name: "Temporal", path: server, dir: dir, ready: temporalReady,
 		args: func(addr string) []string {
-			return []string{"-data-dir", filepath.Join(dir, "temporal"), "-port", portOf(addr)}
+			return []string{"-data-dir", filepath.Join(dir, "temporal"), "-port", portOf(addr), fmt.Sprintf("-no-push=%t", o.NoPush)}
 		},
 	}
 	// The parts are told where Temporal is before it is there.
