@@ -80,7 +80,7 @@ func (a *actor) under(t *testing.T, p *Process, r Run, verb, key string) {
 		shown, err := p.API().JoinStream(ctx, r.ThreadID, r.RunID, "")
 		require.NoError(t, err)
 		defer shown.Close()
-		_, err = shown.Until(ctx, func(f Frame) bool { return f.Event == "messages" && strings.Contains(f.Data, `"answer`) })
+		_, err = shown.Until(ctx, func(f Frame) bool { return f.Event == "messages" && strings.Contains(f.Data, `"answ`) })
 		require.NoError(t, err)
 	case "tool":
 		awaitFile(t, filepath.Join(userDir(p, r.ThreadID), "workspace", "started-"+key))

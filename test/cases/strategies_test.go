@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -165,36 +166,35 @@ func stopInState(t *testing.T, a *actor, p *Process, verb, how string) {
 	if verb != "flow" { // "flow": before anything has happened
 		a.under(t, p, first, verb, key)
 	}
-	var errs []error
 	actions := strings.Split(how, "+")
-	done := make(chan error, len(actions))
-	for _, action := range actions {
-		go func() { done <- api.CancelRun(ctx, id, first.RunID, CancelOptions{Wait: true, Action: action}) }()
+	errs := make([]error, len(actions))
+	var wg sync.WaitGroup
+	for i, action := range actions {
+		wg.Go(func() { errs[i] = api.CancelRun(ctx, id, first.RunID, CancelOptions{Wait: true, Action: action}) })
 	}
-	for range actions {
-		errs = append(errs, <-done)
-	}
-	for _, err := range errs {
+	wg.Wait()
+	rolledBack := false
+	for i, err := range errs {
 		if err != nil {
 			require.Equal(t, 409, StatusOf(err), "%v", err)
 		}
+		rolledBack = rolledBack || err == nil && actions[i] == "rollback"
 	}
 	require.Contains(t, errs, nil, "one of them stops the run")
 	awaitStatus(t, api, id, "idle")
 	status := end(t, api, id, first.RunID)
 	now := shape(messages(t, api, id))
-	switch {
-	case verb == "ask": // the run had ended with its question
-		require.Equal(t, "success", status)
-	case how == "rollback":
-		require.Equal(t, "error", status)
-	case how == "interrupt", how == "interrupt+interrupt":
-		require.Equal(t, "interrupted", status)
+	want := "interrupted"
+	if rolledBack {
+		want = "error"
 	}
-	switch {
-	case how == "rollback", status == "error":
-		require.Equal(t, base, now, "the state from before the run")
-	case !strings.Contains(how, "rollback"):
+	if verb == "ask" {
+		want = "success" // it had ended with its question
+	}
+	require.Equal(t, want, status)
+	if rolledBack {
+		require.Equal(t, base, now, "the state from before the run: a rollback wins")
+	} else {
 		require.Contains(t, now, "human: "+verb+" "+key)
 	}
 	// Late: nothing is left to stop, and the next run is not meant.
@@ -238,7 +238,8 @@ func TestB01StopAtTheEnd(t *testing.T) {
 			require.Contains(t, []string{"interrupted", "success"}, status)
 		}
 		list := messages(t, api, id)
-		require.Len(t, list, 2, "%q", shape(list))
+		require.Equal(t, []string{"flow x"}, humans(list))
+		require.LessOrEqual(t, len(list), 2, "%q", shape(list))
 		if status == "success" {
 			require.Equal(t, "answer to flow x", last(list).Text())
 		}
