@@ -67,9 +67,9 @@ func drawDialect(t *rapid.T, m *meant) dialect {
 		index: pick("index", "right", "large", "negative", "float", "text", "none", "null", "zero"),
 		id:    pick("id", "first", "every", "late", "never", "null", "number"), name: pick("names", "first", "every"),
 		args: pick("arguments", "text", "text", "object"), flat: yes("flat"), mixed: yes("mixed"),
-		content: pick("content", "text", "parts", "part", "strings"),
+		content:   pick("content", "text", "parts", "part", "strings"),
 		reasoning: pick("channel", "reasoning_content", "reasoning", "both", "details", "parts", "think"),
-		escape: yes("escape"), finish: pick("finish", "own", "last", "none", "stop_reason"), early: yes("early"),
+		escape:    yes("escape"), finish: pick("finish", "own", "last", "none", "stop_reason"), early: yes("early"),
 		usage: pick("usage", "none", "last", "every", "choice", "groq"), framing: pick("framing", "sse", "sse", "sse", "lines", "list", "whole"),
 		done: yes("done"), noise: yes("noise"),
 	}
