@@ -37,7 +37,7 @@ func TestStopKeepsTheTextAndLeavesAValidHistory(t *testing.T) {
 	require.Equal(t, []thread.Segment{{From: 0, To: 3}}, w.calls[1].Cursor.Segments, "question, half an answer, new question")
 }
 
-func TestStopWhileToolsRunGivesEachCallAResult(t *testing.T) {
+func TestB01StopWhileToolsRunGivesEachCallAResult(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.model = func(context.Context, step.CallModelInput) (step.CallModelResult, error) {

@@ -89,6 +89,7 @@ func TestA23Reader(t *testing.T) {
 		}
 	}
 	require.Equal(t, "entirely different", shown, "replay")
+	require.Equal(t, []string{"human: cut", "ai: entirely different"}, shape(messages(t, api, id)))
 
 	id = newThread(t, api)
 	r := run(t, api, id, "markup")

@@ -107,10 +107,10 @@ func TestA25LongArgumentsAndSilence(t *testing.T) {
 	require.Equal(t, "error", run(t, api, id, "silent").Status)
 	require.Len(t, m.RequestsTo(LastUser("silent")), 2)
 	require.Contains(t, last(messages(t, api, id)).Text(), "silent for too long")
-	usable2(t, api, id)
+	stillFine(t, api, id)
 }
 
-func usable2(t *testing.T, api *API, id string) {
+func stillFine(t *testing.T, api *API, id string) {
 	t.Helper()
 	require.Equal(t, "success", run(t, api, id, "after").Status)
 	require.Equal(t, "fine", last(messages(t, api, id)).Text())
@@ -132,7 +132,7 @@ func TestB08OrphanResults(t *testing.T) {
 		map[string]any{"type": "remove", "id": list[1].ID},
 		map[string]any{"type": "tool", "tool_call_id": "never", "content": "brought along"},
 	}}))
-	usable2(t, api, id)
+	stillFine(t, api, id)
 	for _, q := range m.RequestsTo(LastUser("after")) {
 		for _, x := range q.Messages {
 			require.NotEqual(t, "tool", x.Role)

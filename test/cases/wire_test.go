@@ -117,7 +117,7 @@ func shownTo(t *testing.T, frames []Frame) map[string]string {
 		switch m := pair[0]; {
 		case m.Type == "remove":
 			delete(shown, m.ID)
-		case m.Type == "AIMessageChunk":
+		case m.Type == "AIMessageChunk", m.Type == "ai":
 			shown[m.ID] += m.Text()
 		}
 	}
