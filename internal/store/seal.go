@@ -20,24 +20,14 @@ func (c *commit) seal(ctx context.Context, t *tx, s *step.Seal) error {
 		return err
 	}
 	row := Row{Pos: s.Pos, ID: s.MessageID, RunID: c.in.Run, Step: c.in.Step}
-	var claim int
-	var from int64
-	err = get(ctx, t, `SELECT claim, from_seq, run_id, step FROM claims WHERE thread_id = ? AND message_id = ?`,
-		[]any{c.in.Thread, s.MessageID}, &claim, &from, &row.RunID, &row.Step)
-	claimed := err == nil
-	if err != nil && !isNoRow(err) {
+	shown, err := c.shown(ctx, t, s, &row)
+	if err != nil {
 		return err
-	}
-	var shown streamed
-	if claimed && (s.Stream || s.Fallback.Role == thread.RoleAI) {
-		if shown, err = gather(ctx, t, s.MessageID, claim, from); err != nil {
-			return fmt.Errorf("gather what was streamed of message %q: %w", s.MessageID, err)
-		}
 	}
 	found := s.Stream && shown.text
 	if shown.calls || shown.text && !found {
-		origin := origin{run: row.RunID, step: row.Step, claim: claim}
-		if _, err := t.emitValue(ctx, origin, EventReset, Reset{MessageID: s.MessageID, Claim: claim}); err != nil {
+		from := origin{run: row.RunID, step: row.Step, claim: shown.claim}
+		if _, err := t.emitValue(ctx, from, EventReset, Reset{MessageID: s.MessageID, Claim: shown.claim}); err != nil {
 			return err
 		}
 	}
@@ -59,6 +49,26 @@ func (c *commit) seal(ctx context.Context, t *tx, s *step.Seal) error {
 	return c.place(ctx, t, &row, body)
 }
 
+// shown finds what readers were shown of a model's message, and whose it is.
+func (c *commit) shown(ctx context.Context, t *tx, s *step.Seal, row *Row) (streamed, error) {
+	var claim int
+	var from int64
+	err := get(ctx, t, `SELECT claim, from_seq, run_id, step FROM claims WHERE thread_id = ? AND message_id = ?`,
+		[]any{c.in.Thread, s.MessageID}, &claim, &from, &row.RunID, &row.Step)
+	if isNoRow(err) {
+		return streamed{}, nil
+	}
+	if err != nil || !s.Stream && s.Fallback.Role != thread.RoleAI {
+		return streamed{}, err
+	}
+	shown, err := gather(ctx, t, s.MessageID, claim, from)
+	if err != nil {
+		return streamed{}, fmt.Errorf("gather what was streamed of message %q: %w", s.MessageID, err)
+	}
+	shown.claim = claim
+	return shown, nil
+}
+
 // sealEmpty closes a message that will have no row, also for an attempt that has
 // not claimed it yet.
 func (c *commit) sealEmpty(ctx context.Context, t *tx, row *Row) error {
@@ -75,6 +85,7 @@ type streamed struct {
 	message thread.Message // without calls of tools, which were never run
 	text    bool           // there was text, or reasoning
 	calls   bool
+	claim   int // whose it was
 }
 
 // gather joins the deltas of a claim, which all lie after from.

@@ -36,7 +36,7 @@ var (
 func TestE08AnyInterleaving(t *testing.T) {
 	seed := *interleavingSeed
 	if seed == 0 {
-		seed = uint64(time.Now().UnixNano()) //nolint:gosec // any number will do
+		seed = uint64(time.Now().UnixNano())
 	}
 	t.Logf("again with: -interleaving.seed=%d", seed)
 	m := NewModel(t)
@@ -47,7 +47,7 @@ func TestE08AnyInterleaving(t *testing.T) {
 	var people []*person
 	var wg sync.WaitGroup
 	for i := range uint64(4) {
-		a := &person{w: w, id: newThread(t, w.api), rand: rand.New(rand.NewPCG(seed, i))} //nolint:gosec // a test, not a secret
+		a := &person{w: w, id: newThread(t, w.api), rand: rand.New(rand.NewPCG(seed, i))}
 		people = append(people, a)
 		wg.Go(func() {
 			for time.Now().Before(until) {
@@ -55,7 +55,7 @@ func TestE08AnyInterleaving(t *testing.T) {
 			}
 		})
 	}
-	kills := rand.New(rand.NewPCG(seed, 99)) //nolint:gosec // a test, not a secret
+	kills := rand.New(rand.NewPCG(seed, 99))
 	for range 2 {
 		time.Sleep(time.Duration(kills.Int64N(int64(*interleavingTime / 2))))
 		w.restart()

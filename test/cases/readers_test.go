@@ -132,7 +132,7 @@ func TestE06ReadersOfAThread(t *testing.T) {
 			}
 		})
 	}
-	order := rand.New(rand.NewPCG(1, 2)) //nolint:gosec // a test, not a secret
+	order := rand.New(rand.NewPCG(1, 2))
 	var posted []string
 	for i := range runs {
 		req := SayWatched([]string{"flow", "log", "plain"}[order.IntN(3)] + fmt.Sprintf(" r%d", i))
