@@ -24,19 +24,18 @@ func (c *commit) seal(ctx context.Context, t *tx, s *step.Seal) error {
 	if err != nil {
 		return err
 	}
-	found := s.Stream && shown.text
-	if shown.calls || shown.text && !found {
-		from := origin{run: row.RunID, step: row.Step, claim: shown.claim}
-		if _, err := t.emitValue(ctx, from, EventReset, Reset{MessageID: s.MessageID, Claim: shown.claim}); err != nil {
-			return err
-		}
-	}
 	row.Message = s.Fallback
+	found := s.Stream && shown.text
 	if found {
 		row.Message = shown.message
 	}
 	row.Message.ID = s.MessageID
-	if !found && s.Stream && s.Fallback.Content.String() == "" && !s.Fallback.Content.IsBlocks() {
+	if shown.calls || shown.text && !found {
+		if err := t.takeBack(ctx, &row, shown.claim); err != nil {
+			return err
+		}
+	}
+	if !found && s.Stream && noText(&s.Fallback) {
 		return c.sealEmpty(ctx, t, &row)
 	}
 	body, err := encode(row.Message)
@@ -47,6 +46,15 @@ func (c *commit) seal(ctx context.Context, t *tx, s *step.Seal) error {
 		return err
 	}
 	return c.place(ctx, t, &row, body)
+}
+
+func noText(m *thread.Message) bool { return m.Content.String() == "" && !m.Content.IsBlocks() }
+
+// takeBack tells readers to drop what a claim has streamed of a message.
+func (t *tx) takeBack(ctx context.Context, row *Row, claim int) error {
+	from := origin{run: row.RunID, step: row.Step, claim: claim}
+	_, err := t.emitValue(ctx, from, EventReset, Reset{MessageID: row.ID, Claim: claim})
+	return err
 }
 
 // shown finds what readers were shown of a model's message, and whose it is.
