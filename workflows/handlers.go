@@ -227,7 +227,7 @@ func (c *conversation) cancelRun(ctx workflow.Context, r step.CancelRun) (step.C
 	}
 	out.RunID = c.st.Loop.RunID
 	if c.st.Loop.Waiting {
-		c.closeAsked, c.closeBack = true, r.Action == thread.CancelRollback
+		c.closeAsked, c.closeBack = true, c.closeBack || r.Action == thread.CancelRollback
 		return out, nil
 	}
 	c.stop(r)

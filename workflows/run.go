@@ -142,8 +142,6 @@ func (c *conversation) finish(ctx workflow.Context, out outcome) error {
 			out.err = err
 		}
 	}
-	rollback := out.cancelled && c.cancel.Action == thread.CancelRollback
-	end := c.ended(ctx, out, rollback)
 	seals := c.seals(out)
 	if err := c.letCancelLeave(ctx, out, seals); err != nil {
 		return err
@@ -151,6 +149,9 @@ func (c *conversation) finish(ctx workflow.Context, out outcome) error {
 	if err := c.flush(ctx); err != nil {
 		return err
 	}
+	// Only now: a rollback may have come while the database was waited for.
+	rollback := out.cancelled && c.cancel.Action == thread.CancelRollback
+	end := c.ended(ctx, out, rollback)
 	if rollback {
 		c.rollBack()
 	}

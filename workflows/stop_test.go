@@ -52,7 +52,7 @@ func TestAStopOfSomebodyElseIsRefused(t *testing.T) {
 	require.NoError(t, owners.err)
 }
 
-func TestStopWhileToolsRunGivesEachCallAResult(t *testing.T) {
+func TestB01StopWhileToolsRunGivesEachCallAResult(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.model = func(context.Context, step.CallModelInput) (step.CallModelResult, error) {

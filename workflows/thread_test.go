@@ -217,7 +217,7 @@ func TestALoopIsWarnedThenStopped(t *testing.T) {
 	require.Equal(t, thread.RunSuccess, last.Ends[0].Status)
 }
 
-func TestTheTurnLimitEndsWithAnAnswerWithoutTools(t *testing.T) {
+func TestC07TheTurnLimitEndsWithAnAnswerWithoutTools(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.plan.MaxTurns = 3

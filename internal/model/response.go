@@ -39,9 +39,9 @@ func (a *assembly) response(c answerContext) (*Response, error) {
 		}
 	}
 	m := thread.Message{Role: thread.RoleAI}
-	r := &Response{FinishReason: finish, Usage: a.usage, Rewritten: a.rewritten}
+	r := &Response{FinishReason: finish, Usage: a.usage}
 	if c.noTools && len(calls) > 0 {
-		calls = nil
+		calls, a.rewritten = nil, true
 		if finish == finishToolCalls {
 			r.FinishReason = finishStop
 		}
@@ -51,7 +51,7 @@ func (a *assembly) response(c answerContext) (*Response, error) {
 	}
 	m.Content = thread.Text(a.text.String())
 	a.annotate(&m, c, r.FinishReason)
-	r.Message = m
+	r.Message, r.Rewritten = m, a.rewritten
 	return r, nil
 }
 
@@ -103,6 +103,7 @@ func (a *assembly) filtered(m *thread.Message, calls []*call, finish string) err
 	if !isSafety(finish) {
 		field, value = KeyRefusal, "refused"
 	}
+	a.rewritten = a.rewritten || len(calls) > 0 // their pieces were handed out
 	names := make([]string, 0, len(calls))
 	for _, c := range calls {
 		names = append(names, wireName(c.name))
