@@ -23,7 +23,7 @@ type Options struct {
 	// the workflow in memory: what a killed process costs, at least.
 	StickyTimeout time.Duration
 	// CachedWorkflows bounds the workflows kept in memory, for the whole
-	// process.
+	// process; 0 keeps none.
 	CachedWorkflows int
 	// OnFatal is told when the worker has given up for good; may be nil.
 	OnFatal func(error)
@@ -38,9 +38,7 @@ const heartbeatThrottle = time.Second
 
 // New makes a worker that is not started yet.
 func New(o Options) worker.Worker {
-	if o.CachedWorkflows > 0 {
-		worker.SetStickyWorkflowCacheSize(o.CachedWorkflows)
-	}
+	worker.SetStickyWorkflowCacheSize(o.CachedWorkflows)
 	w := worker.New(o.Temporal, step.TaskQueue, worker.Options{
 		MaxConcurrentWorkflowTaskPollers: pollers,
 		MaxConcurrentActivityTaskPollers: pollers,

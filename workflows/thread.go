@@ -27,12 +27,18 @@ func Thread(ctx workflow.Context, in step.ThreadInput) error {
 	}
 	workflow.GoNamed(ctx, "cancellation", func(ctx workflow.Context) { c.obeyCancel(ctx, root) })
 	if err := c.load(ctx); err != nil {
+		if c.in.Carried != nil && typed(err, step.ErrNewer) {
+			return err // whoever waits asks the workflow that starts from the checkpoint
+		}
 		c.loadErr, c.loaded = err, true
 		// Whoever waits is told before the workflow ends.
 		_ = workflow.Await(ctx, func() bool { return workflow.AllHandlersFinished(ctx) })
 		return err
 	}
 	c.loaded = true
+	if c.held != nil {
+		return c.hold(ctx)
+	}
 	return c.serve(ctx)
 }
 
@@ -43,7 +49,8 @@ type conversation struct {
 	digests  []thread.Digest // of the messages in view
 	loaded   bool
 	loadErr  error
-	baseLen  int // events and bytes of history when this workflow run began
+	held     error // why this program may not go on with the thread's work
+	baseLen  int   // events and bytes of history when this workflow run began
 	baseSize int
 
 	chain      *middleware.Chain
@@ -84,6 +91,9 @@ func (c *conversation) load(ctx workflow.Context) error {
 		if err := json.Unmarshal(c.in.Carried, &c.st); err != nil {
 			return temporal.NewNonRetryableApplicationError("the carried state cannot be read: "+err.Error(), step.ErrInvalid, err)
 		}
+		if err := c.checkCarried(); err != nil {
+			return err
+		}
 		c.st.Queue = append(c.st.Queue, fresh.Queue...)
 		c.resume()
 		input.Carried, input.Cursor = true, c.st.Cursor
@@ -104,7 +114,13 @@ func (c *conversation) load(ctx workflow.Context) error {
 	c.st.Taken = append(c.st.Taken, out.Ended...)
 	if out.Head != nil {
 		if err := c.st.restore(out.Head, out.Plan); err != nil {
+			if typed(err, step.ErrNewer) {
+				return err
+			}
 			return temporal.NewNonRetryableApplicationError(err.Error(), step.ErrInvalid, err)
+		}
+		if l := c.st.Loop; l != nil {
+			c.held = checkLoop(l.Version)
 		}
 		if l := c.st.Loop; l != nil && !l.Waiting {
 			c.st.Taken = append(c.st.Taken, l.RunID)
@@ -119,12 +135,17 @@ func (c *conversation) load(ctx workflow.Context) error {
 
 // takeUp queues runs that had started when a workflow before this one was lost,
 // or was ended from outside.
-func (c *conversation) takeUp(runs []step.SubmitRun) {
+func (c *conversation) takeUp(runs []step.RunningRun) {
 	for _, r := range runs {
-		if !slices.Contains(c.st.Taken, r.RunID) {
-			c.remember(r.RunID)
-			c.st.Queue = append(c.st.Queue, queuedRun{SubmitRun: r, Stop: c.in.Stopped})
+		if slices.Contains(c.st.Taken, r.RunID) {
+			continue
 		}
+		version := max(r.LoopVersion, firstLoop)
+		if err := checkLoop(version); err != nil {
+			c.held = err
+		}
+		c.remember(r.RunID)
+		c.st.Queue = append(c.st.Queue, queuedRun{SubmitRun: r.SubmitRun, Stop: c.in.Stopped, LoopVersion: version})
 	}
 }
 
@@ -251,7 +272,7 @@ func (c *conversation) begin() {
 		l.Options.DisableClarification = next.Options.DisableClarification
 		return
 	}
-	c.st.Loop = &loop{Version: loopVersion, RunID: next.RunID, Options: next.Options, Before: b, Next: &next}
+	c.st.Loop = &loop{Version: next.LoopVersion, RunID: next.RunID, Options: next.Options, Before: b, Next: &next}
 }
 
 // tidy ends runs that were cancelled in the queue, closes a question that was

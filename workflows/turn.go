@@ -23,6 +23,9 @@ func (c *conversation) turns(ctx workflow.Context) outcome {
 		if c.grown(ctx) {
 			return outcome{renew: true}
 		}
+		if err := c.openTurn(ctx); err != nil {
+			return outcome{err: err}
+		}
 		out, more := c.turn(ctx, l.Turn >= l.Plan.MaxTurns)
 		if !more {
 			return out

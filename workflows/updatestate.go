@@ -32,6 +32,9 @@ func (c *conversation) validateUpdateState(_ workflow.Context, u step.UpdateStat
 // editable refuses updates while a run is active: it would work on a state that
 // is gone.
 func (c *conversation) editable() error {
+	if c.held != nil {
+		return c.held
+	}
 	if c.status() == thread.StatusBusy {
 		return refuse(step.ErrBusy, fmt.Sprintf("Thread %s has a run in flight", c.in.Thread))
 	}
