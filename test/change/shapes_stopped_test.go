@@ -65,7 +65,7 @@ func stoppedShapes() []*shape {
 			run := s.start(s.first)
 			require.Eventually(s.t, func() bool {
 				list := executions(s.ctx, s.t, s.c, s.id)
-				return timers(list[0].history, "") > 0
+				return timers(list[0].history, "asks to wait") > 0
 			}, patience, 20*time.Millisecond, "the pause is a timer")
 			s.stop(run, "interrupt")
 			s.say(SayWatched("go on"))
