@@ -72,12 +72,12 @@ func workspace(p *Process, threadID string) string {
 	return filepath.Join(p.DataDir, "users", "default", "threads", threadID, "user-data", "workspace")
 }
 
-// awaitFile waits until a command has made a file: from then on it runs.
+// awaitFile waits until a command has written to a file: from then on it runs.
 func awaitFile(t *testing.T, path string) {
 	t.Helper()
 	require.Eventually(t, func() bool {
-		_, err := os.Stat(path)
-		return err == nil
+		info, err := os.Stat(path)
+		return err == nil && info.Size() > 0
 	}, patience, 5*time.Millisecond)
 }
 

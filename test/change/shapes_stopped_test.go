@@ -52,7 +52,7 @@ func stoppedShapes() []*shape {
 				if _, done := r.ToolResult("stay"); done {
 					return Text("went on")
 				}
-				return ToolCalls(ls("look", "/mnt/user-data"), bash("stay", "touch begun; sleep 306.2"))
+				return ToolCalls(ls("look", "/mnt/user-data"), bash("stay", "echo begun >> begun; sleep 306.2"))
 			})
 		}, play: func(s *stage) {
 			run := s.start(s.first)
