@@ -35,7 +35,7 @@ e2e: ## tests of the embedded server and end-to-end tests through the real binar
 	$(GO) build -o bin/deerflow-test ./cmd/deerflow
 	DEERFLOW_TEST_BINARY=$(CURDIR)/bin/deerflow-test $(GO) test -count=1 -timeout 20m $$($(GO) list ./... | grep -E '^($(SERVER_PACKAGES))' | grep -v test/bench)
 
-soak: ## crash soak and long outages; half an hour
+soak: ## crash soak and long outages; takes half an hour
 	$(GO) build -o bin/deerflow-test ./cmd/deerflow
 	DEERFLOW_SOAK=1 DEERFLOW_TEST_BINARY=$(CURDIR)/bin/deerflow-test $(GO) test -count=1 -p 1 -timeout 90m -v -run 'TestSoak' ./test/soak
 	DEERFLOW_SOAK=1 DEERFLOW_TEST_BINARY=$(CURDIR)/bin/deerflow-test $(GO) test -count=1 -p 1 -timeout 90m ./test/limits

@@ -120,16 +120,17 @@ func timers(h *historypb.History, text string) int {
 }
 
 // watch gives a context that ends, with the reason, as soon as a workflow of the
-// server has failed: a history that does not replay is not waited for.
-func watch(ctx context.Context, c client.Client) (context.Context, context.CancelCauseFunc) {
+// thread has failed: a history that does not replay is not waited for.
+func watch(ctx context.Context, c client.Client, threadID string) (context.Context, context.CancelCauseFunc) {
 	ctx, cancel := context.WithCancelCause(ctx)
+	failed := fmt.Sprintf("WorkflowId = %q AND ExecutionStatus = 'Failed'", thread.WorkflowID(threadID))
 	go func() {
 		poll := time.NewTicker(100 * time.Millisecond)
 		defer poll.Stop()
 		for {
-			answer, err := c.ListWorkflow(ctx, &workflowservice.ListWorkflowExecutionsRequest{Query: "ExecutionStatus = 'Failed'"})
+			answer, err := c.ListWorkflow(ctx, &workflowservice.ListWorkflowExecutionsRequest{Query: failed})
 			if err == nil && len(answer.GetExecutions()) > 0 {
-				cancel(fmt.Errorf("workflow %s failed", answer.GetExecutions()[0].GetExecution().GetWorkflowId()))
+				cancel(fmt.Errorf("the workflow of thread %s failed", threadID))
 			}
 			select {
 			case <-ctx.Done():

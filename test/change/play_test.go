@@ -6,6 +6,7 @@ import (
 	"os"
 	"testing"
 
+	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 	enumspb "go.temporal.io/api/enums/v1"
 	"go.temporal.io/sdk/client"
@@ -90,7 +91,7 @@ func playGroup(t *testing.T, config string, group []*shape, check func(t *testin
 
 func newStage(t *testing.T, m *Model, p *Process, s *shape) *stage {
 	t.Helper()
-	st := &stage{t: t, m: m, gate: NewGate(), mark: fmt.Sprintf("shape: %s.", s.name)}
+	st := &stage{t: t, m: m, gate: NewGate(), mark: fmt.Sprintf("shape: %s.", s.name), id: uuid.NewString()}
 	st.first = SayWatched(st.mark)
 	t.Cleanup(st.gate.Release)
 	script := m.On(AnyMessage(st.mark))
@@ -100,9 +101,8 @@ func newStage(t *testing.T, m *Model, p *Process, s *shape) *stage {
 		holdsOnce(script, st.gate)
 	}
 	st.use(p)
-	th, err := st.api.CreateThread(st.ctx, "", nil)
+	_, err := st.api.CreateThread(st.ctx, st.id, nil)
 	require.NoError(t, err)
-	st.id = th.ThreadID
 	return st
 }
 
@@ -112,7 +112,7 @@ func (s *stage) use(p *Process) {
 	ctx, cancel := context.WithTimeout(s.t.Context(), patience)
 	s.t.Cleanup(cancel)
 	s.p, s.api, s.c = p, p.API(), dial(s.t, p.Temporal)
-	watched, end := watch(ctx, s.c)
+	watched, end := watch(ctx, s.c, s.id)
 	s.t.Cleanup(func() { end(nil) })
 	s.ctx = watched
 }
