@@ -113,23 +113,34 @@ func (c *conversation) load(ctx workflow.Context) error {
 	}
 	c.st.Taken = append(c.st.Taken, out.Ended...)
 	if out.Head != nil {
-		if err := c.st.restore(out.Head, out.Plan); err != nil {
-			if typed(err, step.ErrNewer) {
-				return err
-			}
-			return temporal.NewNonRetryableApplicationError(err.Error(), step.ErrInvalid, err)
-		}
-		if l := c.st.Loop; l != nil {
-			c.held = checkLoop(l.Version)
-		}
-		if l := c.st.Loop; l != nil && !l.Waiting {
-			c.st.Taken = append(c.st.Taken, l.RunID)
-			if c.in.Stopped {
-				c.cancel = &step.CancelRun{RunID: l.RunID, Action: thread.CancelInterrupt}
-			}
+		if err := c.fromCheckpoint(&out); err != nil {
+			return err
 		}
 	}
 	c.takeUp(out.Running)
+	return nil
+}
+
+// fromCheckpoint takes the state from the thread's newest checkpoint.
+func (c *conversation) fromCheckpoint(out *step.LoadThreadResult) error {
+	err := c.st.restore(out.Head, out.Plan)
+	switch {
+	case typed(err, step.ErrNewer):
+		return err
+	case err != nil:
+		return temporal.NewNonRetryableApplicationError(err.Error(), step.ErrInvalid, err)
+	}
+	l := c.st.Loop
+	if l == nil {
+		return nil
+	}
+	c.held = checkLoop(l.Version)
+	if !l.Waiting {
+		c.st.Taken = append(c.st.Taken, l.RunID)
+		if c.in.Stopped {
+			c.cancel = &step.CancelRun{RunID: l.RunID, Action: thread.CancelInterrupt}
+		}
+	}
 	return nil
 }
 

@@ -62,8 +62,7 @@ func (d *Daemon) work(ctx context.Context, w duty) error {
 		}
 	}
 	crew := worker.New(worker.Options{
-		Temporal: w.temporal, Activities: acts, StopTimeout: workerStopTime,
-		StickyTimeout: stickyTimeout,
+		Temporal: w.temporal, Activities: acts, StopTimeout: workerStopTime, StickyTimeout: stickyTimeout,
 		OnFatal: func(err error) { d.fail(fmt.Errorf("the worker gave up: %w", err)) },
 	})
 	if err := crew.Start(); err != nil {

@@ -23,6 +23,7 @@ func TestHistoriesReplay(t *testing.T) {
 	t.Parallel()
 	sticky := 0
 	playAll(t, "worker: {sticky_cache: 200}", func(t *testing.T, s *shape, list []execution) {
+		t.Helper()
 		for n, e := range list {
 			replayer := worker.NewWorkflowReplayer()
 			product.Register(replayer)
@@ -40,6 +41,7 @@ func TestHistoriesReplay(t *testing.T) {
 func TestNothingKeptInMemory(t *testing.T) {
 	t.Parallel()
 	playAll(t, "worker: {sticky_cache: 0}", func(t *testing.T, s *shape, list []execution) {
+		t.Helper()
 		for n, e := range list {
 			sticky, all := stickyTasks(e.history)
 			require.NotZero(t, all)

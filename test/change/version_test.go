@@ -30,8 +30,7 @@ type upgrade struct {
 // lane is one thread of it.
 type lane struct {
 	*stage
-	runs  []Run
-	turns int // of runs of the next version that have been taken
+	runs []Run
 }
 
 func newUpgrade(t *testing.T, o DevOptions) *upgrade {

@@ -130,7 +130,7 @@ func (s *script) send(r RunRequest) (Run, error) {
 	s.runs++
 	s.mu.Unlock()
 	s.readers.Go(func() {
-		if err := s.follow(run); err != nil {
+		if err := s.follow(run); err != nil && s.t.Context().Err() == nil {
 			s.count(&s.stuck, "%s: follow run %s: %v", s.name, run.RunID, err)
 		}
 	})

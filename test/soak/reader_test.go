@@ -64,12 +64,11 @@ func (s *script) followed(do func(api *API) error) error {
 // read takes frames until the run is over or the connection breaks.
 func (s *script) read(stream *SSE, last *string) (over bool, err error) {
 	for {
-		frame, err := stream.Next(s.ctx)
+		frame, cut := stream.Next(s.ctx)
+		if cut != nil {
+			return false, s.ctx.Err() // without one, the connection broke
+		}
 		switch {
-		case err != nil && s.ctx.Err() != nil:
-			return false, err
-		case err != nil:
-			return false, nil // it broke
 		case frame.Event == "end":
 			return true, nil
 		case frame.Event == "gap" || frame.Event == "error":

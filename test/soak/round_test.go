@@ -45,11 +45,11 @@ func (r *round) playAll() {
 		r.awaitKills(n * kills / scripts)
 		wg.Go(func() {
 			defer func() { <-slots }()
-			ctx, cancel := context.WithTimeout(context.Background(), longest)
+			ctx, cancel := context.WithTimeout(r.t.Context(), longest)
 			defer cancel()
 			kind := kinds[n%len(kinds)]
 			s := &script{round: r, ctx: ctx, kind: kind, name: fmt.Sprintf("%s-%d", kind, n), rand: rand.New(rand.NewPCG(r.seed, uint64(n)))}
-			if err := s.play(); err != nil {
+			if err := s.play(); err != nil && r.t.Context().Err() == nil {
 				r.count(&r.stuck, "%s: %v", s.name, err)
 			}
 		})
@@ -60,7 +60,7 @@ func (r *round) playAll() {
 func (r *round) awaitKills(n int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for r.killed < n {
+	for r.killed < n && r.t.Context().Err() == nil {
 		r.again.Wait()
 	}
 }

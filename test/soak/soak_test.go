@@ -54,11 +54,11 @@ func TestMain(m *testing.M) {
 }
 
 func TestSoakOneProcess(t *testing.T) {
-	soak(t, func(t *testing.T, m *Model) target { return startOne(t, m) })
+	soak(t, startOne)
 }
 
 func TestSoakTwoWorkersAndTwoAPIs(t *testing.T) {
-	soak(t, func(t *testing.T, m *Model) target { return startSplit(t, m) })
+	soak(t, startSplit)
 }
 
 func soak(t *testing.T, start func(*testing.T, *Model) target) {
@@ -92,6 +92,11 @@ func play(t *testing.T, seed uint64, start func(*testing.T, *Model) target) {
 		defer close(over)
 		r.playAll()
 	}()
+	// When a start fails, the test ends here and the scripts with it.
+	t.Cleanup(func() {
+		r.again.Broadcast()
+		<-over
+	})
 	times := r.kill(over)
 	<-over
 	r.finish(times, loadOf(t))

@@ -2,7 +2,6 @@ package soak
 
 import (
 	"database/sql"
-	"fmt"
 	"math/rand/v2"
 	"path/filepath"
 	"testing"
@@ -39,7 +38,7 @@ type one struct {
 	api *API
 }
 
-func startOne(t *testing.T, m *Model) *one {
+func startOne(t *testing.T, m *Model) target {
 	t.Helper()
 	p := StartDev(t, DevOptions{Config: ConfigFor(m, settings)})
 	return &one{t: t, p: p, api: p.API()}
@@ -72,7 +71,7 @@ type split struct {
 	both []*API
 }
 
-func startSplit(t *testing.T, m *Model) *split {
+func startSplit(t *testing.T, m *Model) target {
 	t.Helper()
 	url := postgres.Database(t)
 	p := StartSplit(t, SplitOptions{DatabaseURL: url, Config: ConfigFor(m, settings), Workers: 2, APIs: 2})
@@ -96,6 +95,6 @@ func (s *split) kill(r *rand.Rand) time.Time {
 func (s *split) stop() *sql.DB {
 	s.p.Stop()
 	db, err := sql.Open("pgx", s.url)
-	require.NoError(s.t, err, fmt.Sprintf("open %s", s.url))
+	require.NoError(s.t, err)
 	return db
 }
