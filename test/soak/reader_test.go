@@ -68,10 +68,10 @@ func (s *script) read(stream *SSE, last *string) (over bool, err error) {
 		if cut != nil {
 			return false, s.ctx.Err() // without one, the connection broke
 		}
-		switch {
-		case frame.Event == "end":
+		switch frame.Event {
+		case "end":
 			return true, nil
-		case frame.Event == "gap" || frame.Event == "error":
+		case "gap", "error":
 			return false, errors.New(frame.Event + ": " + frame.Data)
 		}
 		*last = stream.LastID()
