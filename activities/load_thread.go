@@ -100,13 +100,13 @@ func (a *Activities) unfinished(ctx context.Context, in step.LoadThreadInput, ou
 // running lists the runs of a thread that have started and not ended, oldest
 // first. One that the thread made itself has no submission; its messages are in
 // the transcript since it started.
-func (a *Activities) running(ctx context.Context, threadID string) ([]step.SubmitRun, error) {
+func (a *Activities) running(ctx context.Context, threadID string) ([]step.RunningRun, error) {
 	runs, err := a.o.Store.ListRuns(ctx, threadID, store.RunQuery{Status: thread.RunRunning, Limit: 1000})
 	if err != nil {
 		return nil, err
 	}
 	slices.Reverse(runs)
-	out := make([]step.SubmitRun, 0, len(runs))
+	out := make([]step.RunningRun, 0, len(runs))
 	for _, run := range runs {
 		submit := step.SubmitRun{RunID: run.ID, Options: run.Options, Multitask: thread.MultitaskEnqueue}
 		if len(run.Submit) > 0 {
@@ -114,7 +114,7 @@ func (a *Activities) running(ctx context.Context, threadID string) ([]step.Submi
 				return nil, fmt.Errorf("read the submission of run %s: %w", run.ID, err)
 			}
 		}
-		out = append(out, submit)
+		out = append(out, step.RunningRun{SubmitRun: submit, LoopVersion: run.LoopVersion})
 	}
 	return out, nil
 }

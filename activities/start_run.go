@@ -34,7 +34,7 @@ func (a *Activities) StartRun(parent context.Context, in step.StartRunInput) (st
 	}
 	rows, err := a.o.Store.StartRun(ctx, store.StartRun{
 		Ref: in.Ref, Pos: in.Pos, Parent: in.Parent, Message: in.Message, AssistantID: plan.Summary.Agent,
-		PlanHash: hash, Plan: data, Answers: in.Answers, At: time.Now(),
+		PlanHash: hash, Plan: data, Answers: in.Answers, LoopVersion: in.LoopVersion, At: time.Now(),
 	})
 	if err != nil {
 		return step.StartRunResult{}, border(ctx, doing, err)
@@ -45,7 +45,9 @@ func (a *Activities) StartRun(parent context.Context, in step.StartRunInput) (st
 		}
 	}
 	directories := sandbox.Directories()
-	out := step.StartRunResult{PlanHash: hash, Plan: plan.Summary, State: thread.StateUpdate{ThreadData: &directories}}
+	out := step.StartRunResult{
+		PlanHash: hash, Plan: plan.Summary, State: thread.StateUpdate{ThreadData: &directories}, LoopVersion: in.LoopVersion,
+	}
 	for i := range rows {
 		out.Messages = append(out.Messages, plan.DigestOf(&rows[i].Message, rows[i].Pos))
 	}

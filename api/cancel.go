@@ -73,7 +73,7 @@ func (s *Server) stopRun(ctx context.Context, t *store.Thread, run *store.Run, a
 	if run.Status.Terminal() && !s.waitsForAnswer(ctx, t, run) {
 		return notCancellable(run)
 	}
-	err := s.cancel(ctx, run.ThreadID, step.CancelRun{RunID: run.ID, Action: action})
+	err := s.cancel(ctx, run.User, run.ThreadID, step.CancelRun{RunID: run.ID, Action: action})
 	switch {
 	case err == nil || errors.Is(err, threadclient.ErrNoWorker):
 		return nil // without a worker the thread takes it when one is back
@@ -95,8 +95,8 @@ func (s *Server) stopRun(ctx context.Context, t *store.Thread, run *store.Run, a
 // cancel hands a cancel to the thread. A run that had not started ends at once:
 // its thread may be busy for long yet, and a thread that is lost meanwhile would
 // not know of the cancel.
-func (s *Server) cancel(ctx context.Context, threadID string, r step.CancelRun) error {
-	out, err := s.o.Threads.Cancel(ctx, threadID, uuid.NewString(), r)
+func (s *Server) cancel(ctx context.Context, user, threadID string, r step.CancelRun) error {
+	out, err := s.o.Threads.Cancel(ctx, user, threadID, uuid.NewString(), r)
 	if err != nil || !out.Waiting {
 		return err
 	}
@@ -133,10 +133,10 @@ func (s *Server) awaitEnd(ctx context.Context, run *store.Run) error {
 }
 
 // cancelAbandoned stops a run whose client has gone and had asked for that.
-func (s *Server) cancelAbandoned(ctx context.Context, threadID, runID string) {
+func (s *Server) cancelAbandoned(ctx context.Context, user, threadID, runID string) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 15*time.Second)
 	defer cancel()
-	err := s.cancel(ctx, threadID, step.CancelRun{RunID: runID, Action: thread.CancelInterrupt})
+	err := s.cancel(ctx, user, threadID, step.CancelRun{RunID: runID, Action: thread.CancelInterrupt})
 	if err != nil && refusal(err) == nil {
 		s.o.Logger.Warn("Cancel a run whose client has gone", "thread", threadID, "run", runID, "error", err)
 	}

@@ -152,7 +152,7 @@ func (s *Server) stream(c echo.Context, run *store.Run, modes modeSet, cancelOnD
 		s.o.Logger.Error("Stream a run", "request_id", requestID(c), "thread", run.ThreadID, "run", run.ID, "error", err)
 	}
 	if gone && cancelOnDrop {
-		s.cancelAbandoned(c.Request().Context(), run.ThreadID, run.ID)
+		s.cancelAbandoned(c.Request().Context(), run.User, run.ThreadID, run.ID)
 	}
 	return false, nil
 }

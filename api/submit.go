@@ -222,7 +222,7 @@ func (s *Server) refused(ctx context.Context, run *store.Run, err error) error {
 		return crowded(no)
 	case step.ErrThreadGone:
 		return threadNotFound(run.ThreadID)
-	case step.ErrNoQuestion:
+	case step.ErrNoQuestion, step.ErrNewer:
 		return &apiError{status: http.StatusConflict, detail: no.Reason, cause: err}
 	}
 	return &apiError{status: http.StatusUnprocessableEntity, detail: no.Reason, cause: err}

@@ -78,6 +78,8 @@ func (s *Server) updateRefused(ctx context.Context, t *store.Thread, err error) 
 		return crowded(no)
 	case no.Type == step.ErrThreadGone:
 		return threadNotFound(t.ID)
+	case no.Type == step.ErrNewer:
+		return &apiError{status: http.StatusConflict, detail: no.Reason, cause: err}
 	}
 	return &apiError{status: http.StatusUnprocessableEntity, detail: no.Reason, cause: err}
 }

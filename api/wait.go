@@ -98,7 +98,7 @@ func (s *Server) answerValues(c echo.Context, run *store.Run, cancelOnDrop bool)
 		return breakOff(c, &apiError{status: http.StatusServiceUnavailable, detail: "The server is shutting down; the run goes on", retry: 1})
 	case c.Request().Context().Err() != nil || isGone(err):
 		if cancelOnDrop {
-			s.cancelAbandoned(c.Request().Context(), run.ThreadID, run.ID)
+			s.cancelAbandoned(c.Request().Context(), run.User, run.ThreadID, run.ID)
 		}
 		return nil
 	}

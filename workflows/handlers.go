@@ -124,6 +124,10 @@ func (c *conversation) validateSubmit(_ workflow.Context, s step.SubmitRun) erro
 
 // admissible refuses a run that cannot be taken as the thread is now.
 func (c *conversation) admissible(s step.SubmitRun) error {
+	replaces := s.Multitask == thread.MultitaskInterrupt || s.Multitask == thread.MultitaskRollback
+	if c.held != nil && (c.status() != thread.StatusBusy || !replaces) {
+		return c.held
+	}
 	if c.status() == thread.StatusBusy {
 		switch s.Multitask {
 		case thread.MultitaskInterrupt, thread.MultitaskRollback, thread.MultitaskEnqueue:
@@ -264,6 +268,9 @@ func (c *conversation) validateAnswer(_ workflow.Context, a step.Answer) error {
 
 // question finds the open question that an answer is for.
 func (c *conversation) question(id string) (thread.Interrupt, error) {
+	if c.held != nil {
+		return thread.Interrupt{}, c.held
+	}
 	if l := c.st.Loop; l != nil && l.Waiting && len(c.st.Queue) == 0 && !c.closeAsked {
 		for _, i := range c.st.Interrupts {
 			if id == "" || id == i.ID {

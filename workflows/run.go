@@ -34,12 +34,15 @@ func (c *conversation) work(ctx workflow.Context) (renew bool, err error) {
 	if c.cancel != nil {
 		cancelTurn() // asked for between two runs of this workflow
 	}
-	out := c.attempt(ctx, turnCtx)
+	out := outcome{cancelled: true} // a loop that was held is taken up for its stop alone
+	if l := c.st.Loop; !l.Started || checkLoop(l.Version) == nil {
+		out = c.attempt(ctx, turnCtx)
+	}
 	c.cancelTurn = nil
 	if out.renew {
 		return true, nil
 	}
-	if typed(out.err, step.ErrThreadGone) || typed(out.err, step.ErrOvertaken) {
+	if typed(out.err, step.ErrThreadGone) || typed(out.err, step.ErrOvertaken) || typed(out.err, step.ErrNewer) {
 		return false, out.err
 	}
 	if out.refused {
@@ -91,12 +94,23 @@ func (c *conversation) start(ctx workflow.Context) error {
 	l := c.st.Loop
 	parent := c.st.Checkpoint
 	in := step.StartRunInput{Ref: c.ref(0), Pos: c.st.NextPos, Parent: &parent, Options: l.Options, KeepPlan: l.PlanHash}
+	if in.LoopVersion = l.Version; l.Version == 0 {
+		in.LoopVersion = loopVersion
+	}
 	if l.Next != nil {
 		in.Message, in.Stop = l.Next.Message, l.Next.Stop
 	}
 	in.Answers = c.answered()
 	var out step.StartRunResult
 	if err := c.activity(startRunOptions(ctx), step.StartRun, in, &out); err != nil {
+		return err
+	}
+	// The version stands in the history from here on. A replay by an older program
+	// ends here, before it would do something else than is recorded.
+	if l.Version == 0 {
+		l.Version = max(out.LoopVersion, firstLoop)
+	}
+	if err := checkLoop(l.Version); err != nil && !in.Stop {
 		return err
 	}
 	l.PlanHash, l.Plan, l.Started, l.Next = out.PlanHash, out.Plan, true, nil

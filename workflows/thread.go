@@ -27,12 +27,18 @@ func Thread(ctx workflow.Context, in step.ThreadInput) error {
 	}
 	workflow.GoNamed(ctx, "cancellation", func(ctx workflow.Context) { c.obeyCancel(ctx, root) })
 	if err := c.load(ctx); err != nil {
+		if c.in.Carried != nil && typed(err, step.ErrNewer) {
+			return err // whoever waits asks the workflow that starts from the checkpoint
+		}
 		c.loadErr, c.loaded = err, true
 		// Whoever waits is told before the workflow ends.
 		_ = workflow.Await(ctx, func() bool { return workflow.AllHandlersFinished(ctx) })
 		return err
 	}
 	c.loaded = true
+	if c.held != nil {
+		return c.hold(ctx)
+	}
 	err := c.serve(ctx)
 	if typed(err, step.ErrOvertaken) {
 		return c.reload(ctx)
@@ -47,7 +53,8 @@ type conversation struct {
 	digests  []thread.Digest // of the messages in view
 	loaded   bool
 	loadErr  error
-	baseLen  int // events and bytes of history when this workflow run began
+	held     error // why this program may not go on with the thread's work
+	baseLen  int   // events and bytes of history when this workflow run began
 	baseSize int
 
 	chain      *middleware.Chain
@@ -91,6 +98,9 @@ func (c *conversation) load(ctx workflow.Context) error {
 		if err := json.Unmarshal(c.in.Carried, &c.st); err != nil {
 			return temporal.NewNonRetryableApplicationError("the carried state cannot be read: "+err.Error(), step.ErrInvalid, err)
 		}
+		if err := c.checkCarried(); err != nil {
+			return err
+		}
 		c.st.Queue = append(c.st.Queue, fresh.Queue...)
 		c.resume()
 		input.Carried, input.Cursor = true, c.st.Cursor
@@ -111,28 +121,50 @@ func (c *conversation) load(ctx workflow.Context) error {
 	c.streams = out.Streams
 	c.st.Taken = append(c.st.Taken, out.Ended...)
 	if out.Head != nil {
-		if err := c.st.restore(out.Head, out.Plan); err != nil {
-			return temporal.NewNonRetryableApplicationError(err.Error(), step.ErrInvalid, err)
-		}
-		if l := c.st.Loop; l != nil && !l.Waiting {
-			c.st.Taken = append(c.st.Taken, l.RunID)
-			if c.in.Stopped {
-				c.cancel = &step.CancelRun{RunID: l.RunID, Action: thread.CancelInterrupt}
-			}
+		if err := c.fromCheckpoint(&out); err != nil {
+			return err
 		}
 	}
 	c.takeUp(out.Running)
 	return c.takeWaiting()
 }
 
+// fromCheckpoint takes the state from the thread's newest checkpoint.
+func (c *conversation) fromCheckpoint(out *step.LoadThreadResult) error {
+	err := c.st.restore(out.Head, out.Plan)
+	switch {
+	case typed(err, step.ErrNewer):
+		return err
+	case err != nil:
+		return temporal.NewNonRetryableApplicationError(err.Error(), step.ErrInvalid, err)
+	}
+	l := c.st.Loop
+	if l == nil {
+		return nil
+	}
+	c.held = checkLoop(l.Version)
+	if !l.Waiting {
+		c.st.Taken = append(c.st.Taken, l.RunID)
+		if c.in.Stopped {
+			c.cancel = &step.CancelRun{RunID: l.RunID, Action: thread.CancelInterrupt}
+		}
+	}
+	return nil
+}
+
 // takeUp queues runs that had started when a workflow before this one was lost,
 // or was ended from outside.
-func (c *conversation) takeUp(runs []step.SubmitRun) {
+func (c *conversation) takeUp(runs []step.RunningRun) {
 	for _, r := range runs {
-		if !slices.Contains(c.st.Taken, r.RunID) {
-			c.remember(r.RunID)
-			c.st.Queue = append(c.st.Queue, queuedRun{SubmitRun: r, Stop: c.in.Stopped})
+		if slices.Contains(c.st.Taken, r.RunID) {
+			continue
 		}
+		version := max(r.LoopVersion, firstLoop)
+		if err := checkLoop(version); err != nil {
+			c.held = err
+		}
+		c.remember(r.RunID)
+		c.st.Queue = append(c.st.Queue, queuedRun{SubmitRun: r.SubmitRun, Stop: c.in.Stopped, LoopVersion: version})
 	}
 }
 
@@ -260,7 +292,7 @@ func (c *conversation) begin() {
 		l.Options.DisableClarification = next.Options.DisableClarification
 		return
 	}
-	c.st.Loop = &loop{Version: loopVersion, RunID: next.RunID, Options: next.Options, Before: b, Next: &next}
+	c.st.Loop = &loop{Version: next.LoopVersion, RunID: next.RunID, Options: next.Options, Before: b, Next: &next}
 }
 
 // tidy ends runs that were cancelled in the queue, closes a question that was

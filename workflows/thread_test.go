@@ -378,7 +378,7 @@ func TestARunThatLostItsWorkflow(t *testing.T) {
 	t.Parallel()
 	for _, stopped := range []bool{false, true} {
 		w := newWorld(t)
-		w.head.Running = []step.SubmitRun{{RunID: "r1"}}
+		w.head.Running = []step.RunningRun{{SubmitRun: step.SubmitRun{RunID: "r1"}}}
 		w.texts["r1"] = []string{"one"}
 		w.model = func(context.Context, step.CallModelInput) (step.CallModelResult, error) { return says("ok") }
 		second := w.submit(0, step.SubmitRun{RunID: "r2", Multitask: thread.MultitaskEnqueue}, "two")

@@ -26,6 +26,9 @@ func (c *conversation) turns(ctx workflow.Context) outcome {
 			return outcome{renew: true}
 		}
 		c.turned = true
+		if err := c.openTurn(ctx); err != nil {
+			return outcome{err: err}
+		}
 		out, more := c.turn(ctx, l.Turn >= l.Plan.MaxTurns)
 		if !more {
 			return out

@@ -32,6 +32,9 @@ func (c *conversation) validateUpdateState(_ workflow.Context, u step.UpdateStat
 // editable refuses updates while a run is active: it would work on a state that
 // is gone.
 func (c *conversation) editable() error {
+	if c.held != nil {
+		return c.held
+	}
 	if err := c.crowded(); err != nil {
 		return err
 	}

@@ -56,4 +56,7 @@ const (
 	ErrNotCancellable = "NotCancellable"
 	ErrNoQuestion     = "NoQuestion"
 	ErrInvalid        = "Invalid"
+	// ErrNewer: what the thread is doing was begun by a newer version of the
+	// program and goes on when that is back.
+	ErrNewer = "NewerVersion"
 )

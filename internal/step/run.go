@@ -35,12 +35,20 @@ type LoadThreadResult struct {
 	Plan    *agent.Summary  `json:"plan,omitempty"` // of the head's loop
 	// Running are the runs that have started and not ended, oldest first: a
 	// workflow that was lost, or ended from outside, goes on with them.
-	Running []SubmitRun `json:"running,omitempty"`
+	Running []RunningRun `json:"running,omitempty"`
 	// Streams are answers of running runs that were shown in part and have no row.
 	Streams []Stream `json:"streams,omitempty"`
 	// Ended are the ids of the newest runs that have ended: submissions of
 	// these are repeats.
 	Ended []string `json:"ended,omitempty"`
+}
+
+// RunningRun is a run that has started and not ended, as it was submitted.
+type RunningRun struct {
+	SubmitRun
+	// LoopVersion is the version of the turn loop that it began with; 0 means the
+	// first.
+	LoopVersion int `json:"loop_version,omitempty"`
 }
 
 // Stream is an answer that has begun.
@@ -82,6 +90,9 @@ type StartRunInput struct {
 	// KeepPlan is the plan of a loop that goes on after a question; a model that
 	// has left the config is resolved anew.
 	KeepPlan string `json:"keep_plan,omitempty"`
+	// LoopVersion is the version of the turn loop that the run goes by; it comes
+	// back in the result.
+	LoopVersion int `json:"loop_version,omitempty"`
 }
 
 // StartRunResult is what the loop decides by.
@@ -90,6 +101,9 @@ type StartRunResult struct {
 	Plan     agent.Summary      `json:"plan"`
 	Messages []thread.Digest    `json:"messages,omitempty"`
 	State    thread.StateUpdate `json:"state"`
+	// LoopVersion is the one of the input: what the history remembers, and a
+	// replay by another binary goes by. Older binaries leave it out.
+	LoopVersion int `json:"loop_version,omitempty"`
 }
 
 // CallModelInput is one model call. Edits are applied to the rows that the

@@ -62,6 +62,7 @@ type StartRun struct {
 	// Message is that of a run which came from inside and has no stored ones.
 	Message     *thread.Message
 	AssistantID string
+	LoopVersion int // of the turn loop
 	PlanHash    string
 	Plan        []byte
 	Answers     []string // ids of the interrupts that this run answers

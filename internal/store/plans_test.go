@@ -34,6 +34,8 @@ func TestNoScans(t *testing.T) {
 	require.NoError(t, err)
 	_, err = f.ActiveThreads(f.ctx)
 	require.NoError(t, err)
+	_, err = f.HeldThreads(f.ctx, 1)
+	require.NoError(t, err)
 	_, err = f.GetPlan(f.ctx, "h1")
 	require.NoError(t, err)
 	_ = f.log(in.Thread)

@@ -78,9 +78,9 @@ func (t *tx) startRun(ctx context.Context, in *StartRun) ([]Row, error) {
 	if err != nil {
 		return nil, err
 	}
-	_, err = t.exec(ctx, `UPDATE runs SET status = ?, started = 1, first_seq = ?, first_pos = ?, row_count = ?, updated_at = ?,
+	_, err = t.exec(ctx, `UPDATE runs SET status = ?, started = 1, loop_version = ?, first_seq = ?, first_pos = ?, row_count = ?, updated_at = ?,
 		assistant_id = CASE WHEN assistant_id = '' THEN ? ELSE assistant_id END WHERE thread_id = ? AND id = ?`,
-		string(thread.RunRunning), firstSeq, in.Pos, len(rows), micros(t.now), clean(in.AssistantID), in.Ref.Thread, in.Ref.Run)
+		string(thread.RunRunning), in.LoopVersion, firstSeq, in.Pos, len(rows), micros(t.now), clean(in.AssistantID), in.Ref.Thread, in.Ref.Run)
 	if err != nil {
 		return nil, err
 	}

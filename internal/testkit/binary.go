@@ -44,21 +44,21 @@ func Binary(t testing.TB) string {
 	return path
 }
 
-// buildBinary builds pkg at target, or in the cache directory when target is
-// empty. A target that exists is taken as it is.
-func buildBinary(ctx context.Context, pkg, target string) (string, error) {
+// buildBinary builds pkg with build tags at target, or in the cache directory
+// when target is empty. A target that exists is taken as it is.
+func buildBinary(ctx context.Context, pkg, target string, tags ...string) (string, error) {
 	if target != "" {
 		switch info, err := os.Stat(target); {
 		case err == nil && (info.IsDir() || info.Mode().Perm()&0o111 == 0):
-			return "", fmt.Errorf("%s=%s is not an executable file", binaryEnv, target)
+			return "", fmt.Errorf("the binary to test, %s, is not an executable file", target)
 		case err == nil:
 			return filepath.Abs(target)
 		case !errors.Is(err, fs.ErrNotExist):
-			return "", fmt.Errorf("look at %s=%s: %w", binaryEnv, target, err)
+			return "", fmt.Errorf("look at the binary to test, %s: %w", target, err)
 		}
 	} else {
 		var err error
-		if target, err = cachedPath(ctx, path.Base(pkg)); err != nil {
+		if target, err = cachedPath(ctx, strings.Join(append([]string{path.Base(pkg)}, tags...), "-")); err != nil {
 			return "", err
 		}
 	}
@@ -75,7 +75,7 @@ func buildBinary(ctx context.Context, pkg, target string) (string, error) {
 	}
 	defer unlock()
 	// No VCS stamp: it would link again after each commit.
-	if _, err := goCommand(ctx, "build", "-buildvcs=false", "-o", target, pkg); err != nil {
+	if _, err := goCommand(ctx, "build", "-buildvcs=false", "-tags", strings.Join(tags, ","), "-o", target, pkg); err != nil {
 		return "", err
 	}
 	return target, nil

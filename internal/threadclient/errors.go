@@ -34,7 +34,8 @@ func refusal(err error) *RefusedError {
 		return nil
 	}
 	switch app.Type() {
-	case step.ErrBusy, step.ErrCrowded, step.ErrDuplicate, step.ErrNotCancellable, step.ErrNoQuestion, step.ErrInvalid, step.ErrRunRefused, step.ErrThreadGone:
+	case step.ErrBusy, step.ErrCrowded, step.ErrDuplicate, step.ErrNotCancellable, step.ErrNoQuestion, step.ErrInvalid,
+		step.ErrRunRefused, step.ErrThreadGone, step.ErrNewer:
 		return &RefusedError{Type: app.Type(), Reason: app.Message()}
 	}
 	return nil
