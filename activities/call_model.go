@@ -11,6 +11,7 @@ import (
 	"go.temporal.io/sdk/activity"
 
 	"deerflow/internal/agent"
+	"deerflow/internal/failpoint"
 	"deerflow/internal/model"
 	"deerflow/internal/step"
 	"deerflow/internal/store"
@@ -23,6 +24,7 @@ import (
 func (a *Activities) CallModel(parent context.Context, in step.CallModelInput) (step.CallModelResult, error) {
 	ctx, done := alive(parent)
 	defer done()
+	failpoint.Here(failpoint.ModelBegun, in.Thread)
 	var out step.CallModelResult
 	doing := fmt.Sprintf("turn %d of run %s", in.Turn, in.Run)
 	claim, err := a.o.Store.Claim(ctx, store.Claim{Ref: in.Ref, MessageID: in.MessageID, Commit: in.Commit})
@@ -152,6 +154,7 @@ func (a *Activities) finishModel(ctx context.Context, in step.CallModelInput, pl
 	if err != nil {
 		return out, border(ctx, doing, err)
 	}
+	failpoint.Here(failpoint.AnswerStored, in.Thread)
 	return modelResult(doing, &row)
 }
 

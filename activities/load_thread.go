@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"deerflow/internal/agent"
+	"deerflow/internal/failpoint"
 	"deerflow/internal/step"
 	"deerflow/internal/store"
 	"deerflow/internal/thread"
@@ -24,6 +25,9 @@ func (a *Activities) LoadThread(ctx context.Context, in step.LoadThreadInput) (s
 	head, err := a.o.Store.LoadHead(ctx, in.Thread, cursor)
 	if err != nil {
 		return out, border(ctx, "load thread "+in.Thread, err)
+	}
+	if in.Carried {
+		failpoint.Here(failpoint.Continued, in.Thread)
 	}
 	var plan *agent.Plan
 	if c := head.Checkpoint; c != nil && !in.Carried {

@@ -9,6 +9,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/labstack/echo/v4"
 
+	"deerflow/internal/failpoint"
 	"deerflow/internal/step"
 	"deerflow/internal/store"
 	"deerflow/internal/thread"
@@ -98,6 +99,9 @@ func (s *Server) stopRun(ctx context.Context, t *store.Thread, run *store.Run, a
 // not know of the cancel.
 func (s *Server) cancel(ctx context.Context, threadID string, r step.CancelRun) error {
 	out, err := s.o.Threads.Cancel(ctx, threadID, uuid.NewString(), r)
+	if err == nil {
+		failpoint.Here(failpoint.CancelTaken, threadID)
+	}
 	if err != nil || !out.Waiting {
 		return err
 	}

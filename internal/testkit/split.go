@@ -23,6 +23,10 @@ type SplitOptions struct {
 	// Namespace is the namespace that the parts name; empty means "default",
 	// which is the one that Temporal has.
 	Namespace string
+	// BinaryPath is the program of workers and APIs; empty means [Binary].
+	BinaryPath string
+	// Env has further environment entries of workers and APIs, "KEY=value".
+	Env []string
 	// Stopped leaves all parts to be started by the test.
 	Stopped bool
 }
@@ -87,7 +91,11 @@ func newSplit(t testing.TB, o SplitOptions) (*Split, error) {
 		return nil, err
 	}
 	env := []string{"DEERFLOW_DATABASE_URL=" + o.DatabaseURL, "TEMPORAL_ADDRESS=" + s.Temporal.Addr, "TEMPORAL_NAMESPACE=" + o.Namespace}
-	binary := Binary(t)
+	env = append(env, o.Env...)
+	binary := o.BinaryPath
+	if binary == "" {
+		binary = Binary(t)
+	}
 	for n := range max(o.Workers, 1) {
 		s.Workers = append(s.Workers, &Part{
 			t: t, name: fmt.Sprintf("worker %d", n), path: binary, dir: dir, env: env, ready: workerReady,
