@@ -1,0 +1,171 @@
+package crash
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strconv"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"deerflow/internal/failpoint"
+	"deerflow/internal/testkit"
+)
+
+// continueEvents is after how many events a workflow continues as new: often
+// enough for a run of some turns to come to it, seldom enough for the others.
+const continueEvents = "thread:\n  continue_as_new_events: 100"
+
+// victims are the parts that are killed. In one process they are one.
+type victims struct{ api, worker bool }
+
+var (
+	killWorker = victims{worker: true}
+	killAPI    = victims{api: true}
+	killAll    = victims{api: true, worker: true}
+)
+
+func (v victims) String() string {
+	switch v {
+	case killWorker:
+		return "worker killed"
+	case killAPI:
+		return "api killed"
+	default:
+		return "all killed"
+	}
+}
+
+// system is the product in one of its shapes: as one process on SQLite, or as
+// API and worker on Postgres with Temporal beside them.
+type system struct {
+	t      *testing.T
+	cast   *cast
+	points string // directory of the failpoints
+	url    string // of the API
+	data   string // directory
+	dev    *testkit.Process
+	split  *testkit.Split
+	killed time.Time // the last time
+}
+
+// inBothShapes runs a test once for each shape.
+func inBothShapes(t *testing.T, test func(t *testing.T, p *system)) {
+	t.Helper()
+	t.Run("one process", func(t *testing.T) {
+		t.Parallel()
+		test(t, startOne(t))
+	})
+	t.Run("api and worker", func(t *testing.T) {
+		t.Parallel()
+		test(t, startSplit(t))
+	})
+}
+
+func startOne(t *testing.T) *system {
+	t.Helper()
+	p := &system{t: t, cast: newCast(t), points: t.TempDir()}
+	p.dev = testkit.StartDev(t, testkit.DevOptions{
+		BinaryPath: testkit.BinaryWithFailpoints(t), Env: []string{"DEERFLOW_FAILPOINTS=" + p.points},
+		Config: testkit.ConfigFor(p.cast.model, continueEvents),
+	})
+	p.url, p.data = p.dev.URL, p.dev.DataDir
+	return p
+}
+
+func startSplit(t *testing.T) *system {
+	t.Helper()
+	p := &system{t: t, cast: newCast(t), points: t.TempDir()}
+	p.split = testkit.StartSplit(t, testkit.SplitOptions{
+		DatabaseURL: postgres.Database(t),
+		BinaryPath:  testkit.BinaryWithFailpoints(t), Env: []string{"DEERFLOW_FAILPOINTS=" + p.points},
+		Config: testkit.ConfigFor(p.cast.model, continueEvents),
+	})
+	p.url, p.data = "http://"+p.split.APIs[0].Addr, p.split.DataDir
+	return p
+}
+
+// API is a new client: connections of an older one may end at a dead process.
+func (p *system) API(t *testing.T) *testkit.API {
+	t.Helper()
+	a := testkit.NewAPI(p.url)
+	t.Cleanup(a.Close)
+	return a
+}
+
+// kill sends SIGKILL to the victims, all at once.
+func (p *system) kill(v victims) {
+	p.t.Helper()
+	p.killed = time.Now()
+	if p.dev != nil {
+		p.dev.Kill9()
+		return
+	}
+	var gone sync.WaitGroup
+	if v.worker {
+		gone.Go(p.split.Workers[0].Kill9)
+	}
+	if v.api {
+		gone.Go(p.split.APIs[0].Kill9)
+	}
+	gone.Wait()
+}
+
+// restart starts the victims again at the same address, on the same data.
+func (p *system) restart(v victims) {
+	p.t.Helper()
+	if p.dev != nil {
+		p.dev = p.dev.Restart(func(o *testkit.DevOptions) { o.Listen = p.dev.Addr() })
+		return
+	}
+	if v.worker {
+		p.split.Workers[0].Launch()
+	}
+	if v.api {
+		p.split.APIs[0].Launch()
+		p.split.APIs[0].AwaitReady()
+	}
+	if v.worker {
+		p.split.Workers[0].AwaitReady()
+	}
+	p.split.AwaitHealthy(0)
+}
+
+// loseTemporal deletes the database of Temporal while nothing runs.
+func (p *system) loseTemporal() {
+	p.t.Helper()
+	for _, name := range []string{"temporal.db", "temporal.db-wal", "temporal.db-shm"} {
+		if err := os.Remove(filepath.Join(p.data, name)); err != nil {
+			require.ErrorIs(p.t, err, os.ErrNotExist)
+		}
+	}
+}
+
+// arm makes the call that comes to a point of a thread, after others that pass,
+// stand still there.
+func (p *system) arm(t *testing.T, point failpoint.Point, threadID string, passing int) {
+	t.Helper()
+	path := filepath.Join(p.points, string(point)+"@"+threadID)
+	require.NoError(t, os.WriteFile(path+".new", []byte(strconv.Itoa(passing)), 0o600))
+	require.NoError(t, os.Rename(path+".new", path+".armed"))
+}
+
+// reached waits until a call stands at an armed point.
+func (p *system) reached(t *testing.T, point failpoint.Point, threadID string) {
+	t.Helper()
+	path := filepath.Join(p.points, string(point)+"@"+threadID+".reached")
+	require.Eventually(t, func() bool { return exists(path) }, patience, tick, "nothing came to %s", point)
+}
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return !errors.Is(err, os.ErrNotExist)
+}
+
+// workspace is where the commands of a thread run.
+func (p *system) workspace(threadID string) string {
+	return filepath.Join(p.data, "users", "default", "threads", threadID, "user-data", "workspace")
+}
