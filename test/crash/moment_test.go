@@ -22,6 +22,8 @@ type moment struct {
 	// fleeting: the product does not stand still for long, so the kill has to come
 	// at once.
 	fleeting bool
+	// endsBefore: the run has ended, for its reader, at the moment.
+	endsBefore bool
 	// twice: the product is killed once more as soon as it is back.
 	twice bool
 

@@ -34,7 +34,7 @@ func cancelMoments() []moment {
 		},
 		{
 			name: "a stop is stored, not acknowledged", point: failpoint.CommitStored, kills: inWorker,
-			fresh: true, fleeting: true,
+			fresh: true, fleeting: true, endsBefore: true,
 			reply: heldHalfway,
 			begin: func(s *scene) {
 				halfShown(s)
@@ -53,7 +53,7 @@ func stoppedTools(s *scene, _ *testkit.Request, _ int) testkit.Reply {
 func stopTools(action string) func(*scene) {
 	return func(s *scene) {
 		s.awaitFile("effect.txt")
-		require.Eventually(s.t, func() bool { return len(s.messages()) == len(s.history)+3 }, patience, 10*tick, "the read has ended")
+		require.Eventually(s.t, func() bool { return len(s.messages()) >= len(s.history)+3 }, patience, 10*tick, "the read has ended")
 		s.stop(action)
 	}
 }

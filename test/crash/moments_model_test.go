@@ -1,6 +1,8 @@
 package crash
 
 import (
+	"github.com/stretchr/testify/require"
+
 	"deerflow/internal/failpoint"
 	"deerflow/internal/testkit"
 )
@@ -21,7 +23,9 @@ func heldHalfway(s *scene, _ *testkit.Request, n int) testkit.Reply {
 // halfShown waits until a reader has seen the half.
 func halfShown(s *scene) {
 	<-s.gate.Reached()
-	s.readers[0].awaitText(s.t, "first attempt was")
+	require.Eventually(s.t, func() bool {
+		return s.readers[0].shows(s.t, "first attempt was") || s.readers[0].shows(s.t, secondAttempt)
+	}, patience, tick, "half of the text does not show")
 }
 
 // modelMoments are those around a model call.

@@ -13,7 +13,7 @@ import (
 func questionMoments() []moment {
 	question := func(name string) moment {
 		return moment{
-			name: name, kills: anywhere,
+			name: name, kills: anywhere, endsBefore: true,
 			reply: func(_ *scene, r *testkit.Request, _ int) testkit.Reply {
 				if strings.Contains(r.LastUser(), "my answer is: ") {
 					return testkit.Text("a report for engineers")

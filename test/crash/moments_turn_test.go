@@ -22,7 +22,7 @@ func turnMoments() []moment {
 		},
 		{
 			name: "the last commit is written, not acknowledged", point: failpoint.CommitStored, kills: inWorker,
-			fresh: true, fleeting: true,
+			fresh: true, fleeting: true, endsBefore: true,
 			reply: says("the answer"), want: always(list("human: the question", "ai: the answer")), paid: always(1),
 		},
 		continuing("M08 the workflow has decided to continue as new", failpoint.Continuing),

@@ -79,27 +79,15 @@ func (r *reader) awaitEnd(t *testing.T) {
 	require.True(t, r.ended(), "the stream broke off")
 }
 
-// awaitText waits until a text stands on the screen.
-func (r *reader) awaitText(t *testing.T, text string) {
+// shows reports whether a text stands on the screen.
+func (r *reader) shows(t *testing.T, text string) bool {
 	t.Helper()
-	require.Eventually(t, func() bool {
-		for _, shown := range readAll(t, r.all()).text {
-			if strings.Contains(shown, text) {
-				return true
-			}
-		}
-		return false
-	}, patience, tick, "%q does not show", text)
-}
-
-// firstAfter is how long after a moment the next frame came; 0 when none did.
-func (r *reader) firstAfter(moment time.Time) time.Duration {
-	for _, f := range r.all() {
-		if f.At.After(moment) {
-			return f.At.Sub(moment)
+	for _, shown := range readAll(t, r.all()).text {
+		if strings.Contains(shown, text) {
+			return true
 		}
 	}
-	return 0
+	return false
 }
 
 // screen is what a reader of the messages channel sees of the model's messages,

@@ -31,6 +31,7 @@ type scene struct {
 
 	mu       sync.Mutex
 	requests int
+	askedAt  int // requests at the moment
 }
 
 // stage makes the thread of a moment.
@@ -91,12 +92,17 @@ func (s *scene) enqueue(word string) string {
 	return run.RunID
 }
 
-// drive plays up to the moment.
-func (s *scene) drive() {
+// prepare gives the thread its history.
+func (s *scene) prepare() {
 	s.t.Helper()
 	if !s.fresh {
 		s.plainRun("before")
 	}
+}
+
+// start asks for the run.
+func (s *scene) start() {
+	s.t.Helper()
 	if s.point != "" {
 		s.sys.arm(s.t, s.point, s.id, s.passing)
 	}
@@ -105,12 +111,28 @@ func (s *scene) drive() {
 	} else {
 		s.open(s.say("the question"))
 	}
+}
+
+// arrive plays up to the moment.
+func (s *scene) arrive() {
+	s.t.Helper()
 	if s.begin != nil {
 		s.begin(s)
 	}
 	if s.point != "" {
-		s.sys.reached(s.t, s.point, s.id)
+		s.sys.reached(s.t, s.point, s.id, s.posted)
 	}
+	s.askedAt = s.asked()
+}
+
+// slipped reports whether the product did not stand still up to the kill: on a
+// busy machine an attempt may be given up, and the next one has gone on.
+func (s *scene) slipped() bool {
+	over := s.asked() != s.askedAt
+	for _, r := range s.readers {
+		over = over || r.ended() && !s.endsBefore
+	}
+	return over
 }
 
 // open starts a run and follows it.
@@ -145,8 +167,9 @@ func (s *scene) stop(action string) {
 	go func() { s.posted <- api.CancelRun(ctx, s.id, s.run, testkit.CancelOptions{Action: action}) }()
 }
 
-// resume goes on after the restart, up to the end of the run.
-func (s *scene) resume(v victims) {
+// comeBack is what the client does first after the restart: it asks again, or
+// follows on.
+func (s *scene) comeBack(v victims) {
 	s.t.Helper()
 	if s.posted != nil {
 		require.Error(s.t, <-s.posted, "who was killed did not answer")
@@ -159,6 +182,11 @@ func (s *scene) resume(v victims) {
 			r.reconnect(s.t)
 		}
 	}
+}
+
+// finish goes on up to the end of the run.
+func (s *scene) finish() {
+	s.t.Helper()
 	if s.after != nil {
 		s.after(s)
 	}
@@ -269,17 +297,21 @@ func (s *scene) awaitFile(name string) {
 // report says how long the thread took to go on.
 func (s *scene) report(v victims) {
 	s.t.Helper()
-	var first time.Duration
+	var next, end time.Duration
 	for _, r := range s.readers {
-		if d := r.firstAfter(s.sys.killed); d > 0 && (first == 0 || d < first) {
-			first = d
+		for _, f := range r.all() {
+			since := f.At.Sub(s.sys.killed).Round(time.Millisecond)
+			if since > 0 && (next == 0 || since < next) {
+				next = since
+			}
+			end = max(end, since)
 		}
 	}
-	what := "its next event came"
-	if first == 0 {
-		first, what = time.Since(s.sys.killed), "it had ended"
+	if end == 0 {
+		s.t.Logf("%-62s %-13s had ended before the kill", s.name, v)
+		return
 	}
-	s.t.Logf("%v, %s: %s %v after the kill", s.name, v, what, first.Round(time.Millisecond))
+	s.t.Logf("%-62s %-13s went on after %6v, its run had ended after %6v", s.name, v, next, end)
 }
 
 // shape lists types, texts and calls. The name of the thread is left out.

@@ -50,6 +50,7 @@ type system struct {
 	dev    *testkit.Process
 	split  *testkit.Split
 	killed time.Time // the last time
+	kills  int
 }
 
 // inBothShapes runs a test once for each shape.
@@ -99,7 +100,8 @@ func (p *system) API(t *testing.T) *testkit.API {
 // kill sends SIGKILL to the victims, all at once.
 func (p *system) kill(v victims) {
 	p.t.Helper()
-	p.killed = time.Now()
+	p.kills++
+	defer func() { p.killed = time.Now() }()
 	if p.dev != nil {
 		p.dev.Kill9()
 		return
@@ -153,11 +155,12 @@ func (p *system) arm(t *testing.T, point failpoint.Point, threadID string, passi
 	require.NoError(t, os.Rename(path+".new", path+".armed"))
 }
 
-// reached waits until a call stands at an armed point.
-func (p *system) reached(t *testing.T, point failpoint.Point, threadID string) {
+// reached waits until a call stands at an armed point, or the request that was
+// to come there was answered.
+func (p *system) reached(t *testing.T, point failpoint.Point, threadID string, answered chan error) {
 	t.Helper()
 	path := filepath.Join(p.points, string(point)+"@"+threadID+".reached")
-	require.Eventually(t, func() bool { return exists(path) }, patience, tick, "nothing came to %s", point)
+	require.Eventually(t, func() bool { return exists(path) || len(answered) > 0 }, patience, tick, "nothing came to %s", point)
 }
 
 func exists(path string) bool {
