@@ -108,12 +108,24 @@ func (c *conversation) load(ctx workflow.Context) error {
 		}
 		if l := c.st.Loop; l != nil && !l.Waiting {
 			c.st.Taken = append(c.st.Taken, l.RunID)
-			if c.in.Stopped {
-				c.cancel = &step.CancelRun{RunID: l.RunID, Action: thread.CancelInterrupt}
-			}
+			c.cancel = c.stopOf(l.RunID, out.Running)
 		}
 	}
 	c.takeUp(out.Running)
+	return nil
+}
+
+// stopOf is the stop of a run that a workflow before this one had begun: because
+// that one was ended from outside, or because the run was to be stopped already.
+func (c *conversation) stopOf(runID string, running []step.SubmitRun) *step.CancelRun {
+	for _, r := range running {
+		if r.RunID == runID && r.Stopped != "" {
+			return &step.CancelRun{RunID: runID, Action: r.Stopped}
+		}
+	}
+	if c.in.Stopped {
+		return &step.CancelRun{RunID: runID, Action: thread.CancelInterrupt}
+	}
 	return nil
 }
 
@@ -123,7 +135,7 @@ func (c *conversation) takeUp(runs []step.SubmitRun) {
 	for _, r := range runs {
 		if !slices.Contains(c.st.Taken, r.RunID) {
 			c.remember(r.RunID)
-			c.st.Queue = append(c.st.Queue, queuedRun{SubmitRun: r, Stop: c.in.Stopped})
+			c.st.Queue = append(c.st.Queue, queuedRun{SubmitRun: r, Stop: c.in.Stopped || r.Stopped != ""})
 		}
 	}
 }
@@ -240,8 +252,12 @@ func (c *conversation) unanswered(ctx workflow.Context) {
 func (c *conversation) begin() {
 	next := c.st.Queue[0]
 	c.st.Queue = c.st.Queue[1:]
-	if next.Stop {
+	if next.Stop || next.Stopped != "" {
+		next.Stop = true
 		c.cancel = &step.CancelRun{RunID: next.RunID, Action: thread.CancelInterrupt}
+		if next.Stopped != "" {
+			c.cancel.Action = next.Stopped
+		}
 	}
 	b := before{Cursor: c.st.Cursor.Clone(), State: c.st.State.Clone()}
 	if l := c.st.Loop; l != nil {

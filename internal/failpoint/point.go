@@ -29,6 +29,8 @@ const (
 	// ToolStored: the row of a tool's result is written; the workflow has not been
 	// told.
 	ToolStored Point = "tool-stored"
+	// CommitBegun: a commit of its own has begun; nothing is written.
+	CommitBegun Point = "commit-begun"
 	// CommitStored: a commit of its own, at the end of a run or before a wait, is
 	// written; who asked for it has not been told.
 	CommitStored Point = "commit-stored"
@@ -38,6 +40,7 @@ const (
 	// Continued: a workflow has continued as new and read what it needs of the store;
 	// the new workflow run has not done anything else.
 	Continued Point = "continued"
-	// CancelTaken: the thread has taken a cancel; the client has not been told.
+	// CancelTaken: the thread has taken a cancel, and the store knows of it; the
+	// client has not been told.
 	CancelTaken Point = "cancel-taken"
 )

@@ -44,19 +44,20 @@ func inCrowd(t *testing.T, p *system, kills ...victims) {
 				later = append(later, m)
 			}
 		}
-		killTogether(t, p, together, v)
+		killTogether(t, p, together, v, nil)
 		left = later
 	}
 	for i, m := range alone {
 		v := kills[(len(kills)-1)*(i%2)] // the first and the last
-		killTogether(t, p, []moment{m}, v)
+		killTogether(t, p, []moment{m}, v, nil)
 	}
-	others.rest(t, p.kills)
+	others.rest(t)
 }
 
 // killTogether brings each moment about on a thread of its own, kills, and
-// checks all of them. What had passed by then is brought about again.
-func killTogether(t *testing.T, p *system, list []moment, v victims) {
+// checks all of them. What had passed by then is brought about again. Between the
+// kill and the restart, meanwhile may do more harm.
+func killTogether(t *testing.T, p *system, list []moment, v victims, meanwhile func()) {
 	t.Helper()
 	for range tries {
 		scenes := make([]*scene, 0, len(list))
@@ -86,6 +87,9 @@ func killTogether(t *testing.T, p *system, list []moment, v victims) {
 			}
 			return passed
 		})
+		if meanwhile != nil {
+			meanwhile()
+		}
 		p.restart(v)
 		checkAll(t, scenes, v)
 		if len(list) == 0 {

@@ -12,23 +12,23 @@ func cancelMoments() []moment {
 	stopped := list("human: the question", "ai: the first attempt was*")
 	return []moment{
 		{
-			name: "a stop is taken while the model streams", point: failpoint.CancelTaken, kills: inAPI,
+			name: "a stop is taken while the model streams", point: failpoint.CancelTaken, kills: inAPI, fleeting: true,
 			reply: heldHalfway,
 			begin: func(s *scene) {
 				halfShown(s)
-				s.stop("interrupt")
+				s.stopUncommitted("interrupt")
 			},
 			status: "interrupted", want: always(stopped), paid: always(1),
 		},
 		{
-			name: "C01 a stop is taken while tools run", point: failpoint.CancelTaken, kills: inAPI,
+			name: "C01 a stop is taken while tools run", point: failpoint.CancelTaken, kills: inAPI, fleeting: true,
 			reply: stoppedTools, begin: stopTools("interrupt"),
 			status: "interrupted",
 			want:   always(list("human: the question", "ai:  >bash >ls", "tool: Error: *", "tool: *")),
 			paid:   always(1), check: stopLeavesNothing,
 		},
 		{
-			name: "a rollback is taken while tools run", point: failpoint.CancelTaken, kills: inAPI,
+			name: "a rollback is taken while tools run", point: failpoint.CancelTaken, kills: inAPI, fleeting: true,
 			reply: stoppedTools, begin: stopTools("rollback"),
 			status: "error", want: always[[]string](nil), paid: always(1), check: stopLeavesNothing,
 		},
@@ -45,6 +45,14 @@ func cancelMoments() []moment {
 	}
 }
 
+// stopUncommitted asks for a stop that the thread takes and does not store.
+func (s *scene) stopUncommitted(action string) {
+	s.t.Helper()
+	s.sys.arm(s.t, failpoint.CommitBegun, s.id, 0)
+	s.stop(action)
+	s.sys.reached(s.t, failpoint.CommitBegun, s.id, s.posted)
+}
+
 func stoppedTools(s *scene, _ *testkit.Request, _ int) testkit.Reply {
 	return testkit.ToolCalls(bash("c1", s.longCommand("effect.txt")), ls("c2", "/mnt/user-data"))
 }
@@ -54,7 +62,7 @@ func stopTools(action string) func(*scene) {
 	return func(s *scene) {
 		s.awaitFile("effect.txt")
 		require.Eventually(s.t, func() bool { return len(s.messages()) >= len(s.history)+3 }, patience, 10*tick, "the read has ended")
-		s.stop(action)
+		s.stopUncommitted(action)
 	}
 }
 

@@ -21,6 +21,11 @@ func turnMoments() []moment {
 			reply: looks, want: asks("ls", "*"), paid: always(2),
 		},
 		{
+			name: "the last commit has begun, nothing is written", point: failpoint.CommitBegun, kills: inWorker,
+			fresh: true, fleeting: true,
+			reply: says("the answer"), want: always(list("human: the question", "ai: the answer")), paid: always(1),
+		},
+		{
 			name: "the last commit is written, not acknowledged", point: failpoint.CommitStored, kills: inWorker,
 			fresh: true, fleeting: true, endsBefore: true,
 			reply: says("the answer"), want: always(list("human: the question", "ai: the answer")), paid: always(1),

@@ -1,6 +1,7 @@
 package crash
 
 import (
+	"database/sql"
 	"errors"
 	"os"
 	"path/filepath"
@@ -9,7 +10,9 @@ import (
 	"testing"
 	"time"
 
+	_ "github.com/jackc/pgx/v5/stdlib" // opens Postgres
 	"github.com/stretchr/testify/require"
+	_ "modernc.org/sqlite" // opens SQLite
 
 	"deerflow/internal/failpoint"
 	"deerflow/internal/testkit"
@@ -50,7 +53,8 @@ type system struct {
 	dev    *testkit.Process
 	split  *testkit.Split
 	killed time.Time // the last time
-	kills  int
+	crowd  int       // other threads
+	db     *sql.DB
 }
 
 // inBothShapes runs a test once for each shape.
@@ -74,19 +78,40 @@ func startOne(t *testing.T) *system {
 		Config: testkit.ConfigFor(p.cast.model, continueEvents),
 	})
 	p.url, p.data = p.dev.URL, p.dev.DataDir
+	p.openDatabase("sqlite", "file:"+filepath.Join(p.data, "deerflow.db")+"?mode=ro")
 	return p
 }
 
 func startSplit(t *testing.T) *system {
 	t.Helper()
 	p := &system{t: t, cast: newCast(t), points: t.TempDir()}
+	url := postgres.Database(t)
 	p.split = testkit.StartSplit(t, testkit.SplitOptions{
-		DatabaseURL: postgres.Database(t),
+		DatabaseURL: url,
 		BinaryPath:  testkit.BinaryWithFailpoints(t), Env: []string{"DEERFLOW_FAILPOINTS=" + p.points},
 		Config: testkit.ConfigFor(p.cast.model, continueEvents),
 	})
 	p.url, p.data = "http://"+p.split.APIs[0].Addr, p.split.DataDir
+	p.openDatabase("pgx", url)
 	return p
+}
+
+func (p *system) openDatabase(driver, address string) {
+	p.t.Helper()
+	db, err := sql.Open(driver, address)
+	require.NoError(p.t, err)
+	p.t.Cleanup(func() { _ = db.Close() })
+	p.db = db
+}
+
+// modelClaims is how many attempts have claimed the answers that a thread has.
+func (p *system) modelClaims(t *testing.T, threadID string) int {
+	t.Helper()
+	var n int
+	row := p.db.QueryRowContext(patient(t), `SELECT COALESCE(SUM(c.claim - c.closed), 0) FROM claims c
+		WHERE c.thread_id = $1 AND EXISTS (SELECT 1 FROM messages m WHERE m.thread_id = c.thread_id AND m.id = c.message_id AND m.body LIKE '%"type":"ai"%')`, threadID)
+	require.NoError(t, row.Scan(&n))
+	return n
 }
 
 // API is a new client: connections of an older one may end at a dead process.
@@ -100,7 +125,6 @@ func (p *system) API(t *testing.T) *testkit.API {
 // kill sends SIGKILL to the victims, all at once.
 func (p *system) kill(v victims) {
 	p.t.Helper()
-	p.kills++
 	defer func() { p.killed = time.Now() }()
 	if p.dev != nil {
 		p.dev.Kill9()
