@@ -50,6 +50,9 @@ func (a *Activities) LoadThread(ctx context.Context, in step.LoadThreadInput) (s
 		if out.Running, err = a.running(ctx, in.Thread); err != nil {
 			return out, border(ctx, "list the running runs of thread "+in.Thread, err)
 		}
+		if out.Unfinished, err = a.unfinished(ctx, in, plan, out.Head, out.Running); err != nil {
+			return out, border(ctx, "look for what stopped runs of thread "+in.Thread+" had begun", err)
+		}
 	}
 	for i := range head.Rows {
 		d, err := rowDigest(plan, &head.Rows[i])

@@ -3,6 +3,7 @@ package workflows
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"go.temporal.io/sdk/temporal"
@@ -60,6 +61,7 @@ func (c *conversation) attempt(ctx, turnCtx workflow.Context) outcome {
 			return outcome{err: err, refused: typed(err, step.ErrRunGone)}
 		}
 	}
+	c.takeUnfinished(fresh)
 	chain, err := middleware.Lead(ctx, &l.Plan)
 	if err == nil {
 		err = chain.Restore(ctx, l.Memory)
@@ -83,6 +85,28 @@ func (c *conversation) attempt(ctx, turnCtx workflow.Context) outcome {
 		out.cancelled = true
 	}
 	return out
+}
+
+// takeUnfinished makes what a lost workflow had begun of a stopped run our own, to
+// be sealed at its end. What it had made comes into view, unless the start of the
+// run has brought it.
+func (c *conversation) takeUnfinished(started bool) {
+	run := c.st.Loop.RunID
+	i := slices.IndexFunc(c.unfinished, func(u step.Unfinished) bool { return u.Run == run })
+	if i < 0 {
+		return
+	}
+	u := c.unfinished[i]
+	c.unfinished = slices.Delete(c.unfinished, i, i+1)
+	for _, d := range u.Made {
+		if !started {
+			c.st.NextPos = max(c.st.NextPos, d.Pos+1)
+			c.take(d)
+		}
+	}
+	for _, s := range u.Seals {
+		c.flights = append(c.flights, flight{id: s.MessageID, pos: c.position(), stream: s.Stream, fallback: s.Fallback})
+	}
 }
 
 // start resolves the plan and takes the run's messages into view.

@@ -55,10 +55,11 @@ type conversation struct {
 	leaving    bool                // the workflow was cancelled: it ends what it does, then itself
 	edits      []*edit             // updates of the state that are not stored yet
 
-	flights   []flight           // messages that activities may be writing
-	revisions []thread.Revision  // since the last commit
-	update    thread.StateUpdate // since the last commit
-	notice    string             // for people: what is being waited for
+	unfinished []step.Unfinished  // of stopped runs that a lost workflow had begun
+	flights    []flight           // messages that activities may be writing
+	revisions  []thread.Revision  // since the last commit
+	update     thread.StateUpdate // since the last commit
+	notice     string             // for people: what is being waited for
 }
 
 // flight is a message whose activity has been started and has not returned.
@@ -77,7 +78,7 @@ func newConversation(ctx workflow.Context, in step.ThreadInput) *conversation {
 // load takes the state from the run before, or from the thread's checkpoint,
 // and the digests of the messages in view.
 func (c *conversation) load(ctx workflow.Context) error {
-	input := step.LoadThreadInput{Thread: c.in.Thread}
+	input := step.LoadThreadInput{Thread: c.in.Thread, Stopped: c.in.Stopped}
 	if c.in.Carried != nil {
 		// What came in by a handler meanwhile stays.
 		fresh := c.st
@@ -111,6 +112,7 @@ func (c *conversation) load(ctx workflow.Context) error {
 			c.cancel = c.stopOf(l.RunID, out.Running)
 		}
 	}
+	c.unfinished = out.Unfinished
 	c.takeUp(out.Running)
 	return nil
 }

@@ -20,7 +20,9 @@ type LoadThreadInput struct {
 	Thread string `json:"thread"`
 	// Carried: the workflow continues as new and has its own state; only the
 	// digests in view are wanted.
-	Carried bool          `json:"carried,omitempty"`
+	Carried bool `json:"carried,omitempty"`
+	// Stopped: all runs that are taken up are to be ended.
+	Stopped bool          `json:"stopped,omitempty"`
 	Cursor  thread.Cursor `json:"cursor"`
 }
 
@@ -33,9 +35,20 @@ type LoadThreadResult struct {
 	// Running are the runs that have started and not ended, oldest first: a
 	// workflow that was lost, or ended from outside, goes on with them.
 	Running []SubmitRun `json:"running,omitempty"`
+	// Unfinished is of those of them that are to be stopped.
+	Unfinished []Unfinished `json:"unfinished,omitempty"`
 	// Ended are the ids of the newest runs that have ended: submissions of
 	// these are repeats.
 	Ended []string `json:"ended,omitempty"`
+}
+
+// Unfinished is what the steps of a run had made since the newest checkpoint, and
+// what they had begun, when its workflow was lost. The seals have no positions
+// yet.
+type Unfinished struct {
+	Run   string          `json:"run"`
+	Made  []thread.Digest `json:"made,omitempty"`
+	Seals []Seal          `json:"seals,omitempty"`
 }
 
 // CheckpointHeader is the part of a checkpoint's data that an activity reads.

@@ -46,3 +46,15 @@ func (s *Store) NoteStop(ctx context.Context, threadID, runID string, action thr
 	})
 	return wrap(err, "note the stop of run %q of thread %q", runID, threadID)
 }
+
+// OpenMessages are the ids of messages of a run that a step has claimed and
+// nobody has completed, oldest first.
+func (s *Store) OpenMessages(ctx context.Context, threadID, runID string) ([]string, error) {
+	var ids []string
+	err := s.read(ctx, func(q querier) (err error) {
+		ids, err = all(ctx, q, scanString, `SELECT message_id FROM claims WHERE thread_id = ? AND run_id = ? AND closed = 0 ORDER BY first_seq, message_id`,
+			threadID, runID)
+		return err
+	})
+	return ids, wrap(err, "list the open messages of run %q of thread %q", runID, threadID)
+}
