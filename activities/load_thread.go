@@ -47,11 +47,11 @@ func (a *Activities) LoadThread(ctx context.Context, in step.LoadThreadInput) (s
 	}
 	out.Ended = head.RecentRuns
 	if !in.Carried {
-		if out.Running, err = a.running(ctx, in.Thread); err != nil {
-			return out, border(ctx, "list the running runs of thread "+in.Thread, err)
+		if out.Running, err = a.running(ctx, in.Thread); err == nil {
+			out.Unfinished, err = a.unfinished(ctx, in, plan, out.Head, out.Running)
 		}
-		if out.Unfinished, err = a.unfinished(ctx, in, plan, out.Head, out.Running); err != nil {
-			return out, border(ctx, "look for what stopped runs of thread "+in.Thread+" had begun", err)
+		if err != nil {
+			return out, border(ctx, "look for the running runs of thread "+in.Thread, err)
 		}
 	}
 	for i := range head.Rows {

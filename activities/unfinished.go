@@ -51,8 +51,8 @@ func (a *Activities) unfinished(ctx context.Context, in step.LoadThreadInput, pl
 	return out, nil
 }
 
-// openCalls are the tool calls of a run that have no result. Their steps follow
-// that of the message which asks for them, in its order.
+// openCalls are the tool calls of a run that have no result. Their steps and
+// places follow those of the message which asks for them, in its order.
 func openCalls(runID string, rows []store.Row) []step.Seal {
 	answered := map[string]bool{}
 	var asker *store.Row
@@ -75,7 +75,7 @@ func openCalls(runID string, rows []store.Row) []step.Seal {
 		if answered[id] || answered[thread.ClarificationID(call.ID)] {
 			continue
 		}
-		open = append(open, step.Seal{MessageID: id, Fallback: thread.ToolResult(id,
+		open = append(open, step.Seal{MessageID: id, Pos: asker.Pos + 1 + int64(n), Fallback: thread.ToolResult(id,
 			thread.ToolCall{Name: call.Name, ID: call.ID}, thread.ToolError,
 			fmt.Sprintf("Error: stopped by the user before %s ended. It may have run in part.", call.Name))})
 	}

@@ -105,7 +105,12 @@ func (c *conversation) takeUnfinished(started bool) {
 		}
 	}
 	for _, s := range u.Seals {
-		c.flights = append(c.flights, flight{id: s.MessageID, pos: c.position(), stream: s.Stream, fallback: s.Fallback})
+		pos := s.Pos
+		if s.Stream {
+			pos = c.position()
+		}
+		c.st.NextPos = max(c.st.NextPos, pos+1)
+		c.flights = append(c.flights, flight{id: s.MessageID, pos: pos, stream: s.Stream, fallback: s.Fallback})
 	}
 }
 

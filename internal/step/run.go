@@ -43,8 +43,8 @@ type LoadThreadResult struct {
 }
 
 // Unfinished is what the steps of a run had made since the newest checkpoint, and
-// what they had begun, when its workflow was lost. The seals have no positions
-// yet.
+// what they had begun, when its workflow was lost. Only the seals of tool calls
+// have positions.
 type Unfinished struct {
 	Run   string          `json:"run"`
 	Made  []thread.Digest `json:"made,omitempty"`

@@ -90,8 +90,9 @@ func newSplit(t testing.TB, o SplitOptions) (*Split, error) {
 	if s.Temporal.Addr, err = quietAddress(t.Context()); err != nil {
 		return nil, err
 	}
-	env := []string{"DEERFLOW_DATABASE_URL=" + o.DatabaseURL, "TEMPORAL_ADDRESS=" + s.Temporal.Addr, "TEMPORAL_NAMESPACE=" + o.Namespace}
-	env = append(env, o.Env...)
+	env := append([]string{
+		"DEERFLOW_DATABASE_URL=" + o.DatabaseURL, "TEMPORAL_ADDRESS=" + s.Temporal.Addr, "TEMPORAL_NAMESPACE=" + o.Namespace,
+	}, o.Env...)
 	binary := o.BinaryPath
 	if binary == "" {
 		binary = Binary(t)

@@ -57,19 +57,6 @@ type system struct {
 	db     *sql.DB
 }
 
-// inBothShapes runs a test once for each shape.
-func inBothShapes(t *testing.T, test func(t *testing.T, p *system)) {
-	t.Helper()
-	t.Run("one process", func(t *testing.T) {
-		t.Parallel()
-		test(t, startOne(t))
-	})
-	t.Run("api and worker", func(t *testing.T) {
-		t.Parallel()
-		test(t, startSplit(t))
-	})
-}
-
 func startOne(t *testing.T) *system {
 	t.Helper()
 	p := &system{t: t, cast: newCast(t), points: t.TempDir()}
