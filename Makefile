@@ -30,10 +30,12 @@ test: race e2e ## run all tests
 
 race: ## unit tests under the race detector (packages that do not link the server)
 	$(GO) test -race -shuffle=on -count=1 $$($(GO) list ./... | grep -vE '^($(SERVER_PACKAGES))')
+	$(GO) test -race -count=1 -tags failpoints ./internal/failpoint
 
 e2e: ## tests of the embedded server and end-to-end tests through the real binary
 	$(GO) build -o bin/deerflow-test ./cmd/deerflow
-	DEERFLOW_TEST_BINARY=$(CURDIR)/bin/deerflow-test $(GO) test -count=1 -timeout 20m $$($(GO) list ./... | grep -E '^($(SERVER_PACKAGES))' | grep -v test/bench)
+	$(GO) build -tags failpoints -o bin/deerflow-test-failpoints ./cmd/deerflow
+	DEERFLOW_TEST_BINARY=$(CURDIR)/bin/deerflow-test DEERFLOW_TEST_FAILPOINTS_BINARY=$(CURDIR)/bin/deerflow-test-failpoints $(GO) test -count=1 -timeout 20m $$($(GO) list ./... | grep -E '^($(SERVER_PACKAGES))' | grep -v test/bench)
 
 soak: ## crash soak and long outages; takes half an hour
 	$(GO) build -o bin/deerflow-test ./cmd/deerflow
@@ -47,6 +49,7 @@ histories: ## record the histories of shapes that are not in test/replay yet
 
 lint: tools ## golangci-lint with the layer rules, and the workflow determinism checker
 	$(GOLANGCI) run ./...
+	$(GOLANGCI) run --build-tags failpoints ./internal/failpoint ./worker
 	$(WORKFLOWCHECK) -config workflowcheck.config.yaml ./workflows/...
 
 bench: build ## measure, each figure beside its bar

@@ -11,6 +11,7 @@ import (
 	"go.temporal.io/sdk/activity"
 
 	"deerflow/internal/agent"
+	"deerflow/internal/failpoint"
 	"deerflow/internal/model"
 	"deerflow/internal/step"
 	"deerflow/internal/store"
@@ -21,6 +22,7 @@ import (
 // into the event log, and stores it. An attempt that finds the row complete
 // returns it, so an answer is not paid for twice.
 func (a *Activities) CallModel(parent context.Context, in step.CallModelInput) (step.CallModelResult, error) {
+	failpoint.Here(failpoint.ModelBegun, in.Thread)
 	var out step.CallModelResult
 	ctx, done, err := alive(parent)
 	if err != nil {
@@ -155,6 +157,7 @@ func (a *Activities) finishModel(ctx context.Context, in step.CallModelInput, pl
 	if err != nil {
 		return out, border(ctx, doing, err)
 	}
+	failpoint.Here(failpoint.AnswerStored, in.Thread)
 	return modelResult(doing, &row)
 }
 

@@ -9,6 +9,7 @@ import (
 	"go.temporal.io/sdk/activity"
 
 	"deerflow/internal/agent"
+	"deerflow/internal/failpoint"
 	"deerflow/internal/step"
 	"deerflow/internal/store"
 	"deerflow/internal/thread"
@@ -42,10 +43,12 @@ func (a *Activities) CallTool(parent context.Context, in step.CallToolInput) (st
 	if claim.Done != nil {
 		return toolResult(doing, claim.Done)
 	}
+	failpoint.Here(failpoint.ToolBegun, in.Thread)
 	result, err := a.outcome(ctx, in, claim.MayHaveRun)
 	if err != nil {
 		return out, border(ctx, doing, err)
 	}
+	failpoint.Here(failpoint.ToolDone, in.Thread)
 	owner := store.Owner{Ref: in.Ref, MessageID: in.MessageID, Claim: claim.Claim}
 	return a.finishTool(ctx, in, owner, result)
 }
@@ -146,6 +149,7 @@ func (a *Activities) finishTool(ctx context.Context, in step.CallToolInput, owne
 	if err != nil {
 		return out, border(ctx, doing, err)
 	}
+	failpoint.Here(failpoint.ToolStored, in.Thread)
 	return toolResult(doing, &row)
 }
 

@@ -4,12 +4,14 @@ import (
 	"context"
 
 	"deerflow/internal/agent"
+	"deerflow/internal/failpoint"
 	"deerflow/internal/step"
 	"deerflow/internal/thread"
 )
 
 // Commit stores what a turn changed, on its own.
 func (a *Activities) Commit(ctx context.Context, in step.CommitInput) (step.CommitResult, error) {
+	failpoint.Here(failpoint.CommitBegun, in.Thread)
 	out, err := a.o.Store.Commit(ctx, in, plainDigest)
 	return out, border(ctx, "commit step of run "+in.Run, err)
 }

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"deerflow/internal/agent"
+	"deerflow/internal/failpoint"
 	"deerflow/internal/step"
 	"deerflow/internal/store"
 	"deerflow/internal/thread"
@@ -24,6 +25,9 @@ func (a *Activities) LoadThread(ctx context.Context, in step.LoadThreadInput) (s
 	head, err := a.o.Store.LoadHead(ctx, in.Thread, cursor)
 	if err != nil {
 		return out, border(ctx, "load thread "+in.Thread, err)
+	}
+	if in.Carried {
+		failpoint.Here(failpoint.Continued, in.Thread)
 	}
 	var plan *agent.Plan
 	if c := head.Checkpoint; c != nil && !in.Carried {
@@ -42,8 +46,13 @@ func (a *Activities) LoadThread(ctx context.Context, in step.LoadThreadInput) (s
 		plan = &agent.Plan{}
 	}
 	out.Ended = head.RecentRuns
-	if err := a.unfinished(ctx, in, &out); err != nil {
-		return out, border(ctx, "list what thread "+in.Thread+" has not finished", err)
+	if !in.Carried {
+		if out.Running, err = a.running(ctx, in.Thread); err == nil {
+			out.Unfinished, err = a.unfinished(ctx, in, plan, out.Head, out.Running)
+		}
+		if err != nil {
+			return out, border(ctx, "list what thread "+in.Thread+" has not finished", err)
+		}
 	}
 	for i := range head.Rows {
 		d, err := rowDigest(plan, &head.Rows[i])
@@ -81,20 +90,6 @@ func newest(digests []thread.Digest) ([]thread.Digest, error) {
 		from--
 	}
 	return digests[from:], nil
-}
-
-// unfinished reads what a workflow before left: the runs that it had started, and
-// what was shown of answers that are to be ended.
-func (a *Activities) unfinished(ctx context.Context, in step.LoadThreadInput, out *step.LoadThreadResult) (err error) {
-	if !in.Carried {
-		if out.Running, err = a.running(ctx, in.Thread); err != nil {
-			return err
-		}
-	}
-	if in.Stopped {
-		out.Streams, err = a.o.Store.OpenStreams(ctx, in.Thread)
-	}
-	return err
 }
 
 // running lists the runs of a thread that have started and not ended, oldest

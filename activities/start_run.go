@@ -9,6 +9,7 @@ import (
 
 	"deerflow/config"
 	"deerflow/internal/agent"
+	"deerflow/internal/failpoint"
 	"deerflow/internal/sandbox"
 	"deerflow/internal/step"
 	"deerflow/internal/store"
@@ -44,6 +45,7 @@ func (a *Activities) StartRun(parent context.Context, in step.StartRunInput) (st
 			return step.StartRunResult{}, border(ctx, doing, err)
 		}
 	}
+	failpoint.Here(failpoint.RunStarted, in.Thread)
 	directories := sandbox.Directories()
 	out := step.StartRunResult{
 		PlanHash: hash, Plan: plan.Summary, State: thread.StateUpdate{ThreadData: &directories}, LoopVersion: in.LoopVersion,

@@ -9,6 +9,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/labstack/echo/v4"
 
+	"deerflow/internal/failpoint"
 	"deerflow/internal/step"
 	"deerflow/internal/store"
 	"deerflow/internal/thread"
@@ -97,11 +98,31 @@ func (s *Server) stopRun(ctx context.Context, t *store.Thread, run *store.Run, a
 // not know of the cancel.
 func (s *Server) cancel(ctx context.Context, user, threadID string, r step.CancelRun) error {
 	out, err := s.o.Threads.Cancel(ctx, user, threadID, uuid.NewString(), r)
-	if err != nil || !out.Waiting {
+	if err != nil {
 		return err
 	}
+	ctx = context.WithoutCancel(ctx)
+	if !out.Waiting {
+		s.noteStop(ctx, threadID, out.RunID, r.Action)
+		failpoint.Here(failpoint.CancelTaken, threadID)
+		return nil
+	}
 	end := thread.End{RunID: r.RunID, Status: thread.RunInterrupted, StopReason: thread.StopCancelled}
-	return s.o.Store.EndWaiting(context.WithoutCancel(ctx), threadID, end)
+	return s.o.Store.EndWaiting(ctx, threadID, end)
+}
+
+// noteTime bounds the wait for a database that is locked: the stop is taken, and
+// only a Temporal that loses its own database as well would forget it.
+const noteTime = 2 * time.Second
+
+// noteStop stores a stop that was taken, so that a thread which is started again
+// from the store does not go on with the run.
+func (s *Server) noteStop(ctx context.Context, threadID, runID string, action thread.CancelAction) {
+	ctx, cancel := context.WithTimeout(ctx, noteTime)
+	defer cancel()
+	if err := s.o.Store.NoteStop(ctx, threadID, runID, action); err != nil && !errors.Is(err, store.ErrThreadGone) {
+		s.o.Logger.Warn("A stop was taken and could not be noted", "thread", threadID, "run", runID, "error", err)
+	}
 }
 
 // waitsForAnswer reports whether a run, though it has ended, is the one whose

@@ -54,7 +54,7 @@ func (s *Server) stopUnseen(c echo.Context, request cancelRequest) error {
 		return err
 	}
 	run := store.Run{ThreadID: id, ID: c.Param("run")}
-	_, err = s.o.Threads.Cancel(ctx, id, uuid.NewString(), step.CancelRun{RunID: run.ID, Action: request.action, User: ownerOf(c)})
+	_, err = s.o.Threads.Cancel(ctx, ownerOf(c), id, uuid.NewString(), step.CancelRun{RunID: run.ID, Action: request.action, User: ownerOf(c)})
 	if err != nil && !errors.Is(err, threadclient.ErrNoWorker) {
 		// Whatever the thread says, only the rows tell what a caller may know of it.
 		return &apiError{

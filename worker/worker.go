@@ -41,7 +41,7 @@ func KeepInMemory(workflows int) { worker.SetStickyWorkflowCacheSize(workflows) 
 
 // New makes a worker that is not started yet.
 func New(o Options) worker.Worker {
-	w := worker.New(o.Temporal, step.TaskQueue, worker.Options{
+	options := worker.Options{
 		MaxConcurrentWorkflowTaskPollers: pollers,
 		MaxConcurrentActivityTaskPollers: pollers,
 		MaxHeartbeatThrottleInterval:     heartbeatThrottle,
@@ -53,7 +53,9 @@ func New(o Options) worker.Worker {
 		// the thread again from its checkpoint (M09).
 		WorkflowPanicPolicy: worker.FailWorkflow,
 		OnFatalError:        o.OnFatal,
-	})
+	}
+	atFailpoints(&options)
+	w := worker.New(o.Temporal, step.TaskQueue, options)
 	Register(w)
 	o.Activities.Register(w)
 	return w

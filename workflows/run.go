@@ -64,6 +64,7 @@ func (c *conversation) attempt(ctx, turnCtx workflow.Context) outcome {
 			return outcome{err: err, refused: typed(err, step.ErrRunGone)}
 		}
 	}
+	c.takeUnfinished(fresh)
 	chain, err := middleware.Lead(ctx, &l.Plan)
 	if err == nil {
 		err = chain.Restore(ctx, l.Memory)
@@ -87,6 +88,33 @@ func (c *conversation) attempt(ctx, turnCtx workflow.Context) outcome {
 		out.cancelled = true
 	}
 	return out
+}
+
+// takeUnfinished makes what a lost workflow had begun of a stopped run our own, to
+// be sealed at its end. What it had made comes into view, unless the start of the
+// run has brought it.
+func (c *conversation) takeUnfinished(started bool) {
+	run := c.st.Loop.RunID
+	i := slices.IndexFunc(c.unfinished, func(u step.Unfinished) bool { return u.Run == run })
+	if i < 0 {
+		return
+	}
+	u := c.unfinished[i]
+	c.unfinished = slices.Delete(c.unfinished, i, i+1)
+	for _, d := range u.Made {
+		if !started {
+			c.st.NextPos = max(c.st.NextPos, d.Pos+1)
+			c.take(d)
+		}
+	}
+	for _, s := range u.Seals {
+		pos := s.Pos
+		if s.Stream {
+			pos = c.position()
+		}
+		c.st.NextPos = max(c.st.NextPos, pos+1)
+		c.flights = append(c.flights, flight{id: s.MessageID, pos: pos, stream: s.Stream, fallback: s.Fallback})
+	}
 }
 
 // start resolves the plan and takes the run's messages into view.
@@ -242,9 +270,6 @@ func (c *conversation) seals(out outcome) []step.Seal {
 	if out.fallback != nil {
 		seals = append(seals, *out.fallback)
 	}
-	if out.cancelled {
-		c.takeStreams()
-	}
 	for _, f := range c.flights {
 		seals = append(seals, step.Seal{MessageID: f.id, Pos: f.pos, Stream: f.stream, Fallback: f.fallback})
 	}
@@ -253,18 +278,6 @@ func (c *conversation) seals(out outcome) []step.Seal {
 		c.st.Cursor.Extend(s.Pos)
 	}
 	return seals
-}
-
-// takeStreams keeps what a workflow before this one had shown of an answer, when
-// the run is ended in its place.
-func (c *conversation) takeStreams() {
-	for _, s := range c.streams {
-		known := func(d thread.Digest) bool { return d.ID == s.MessageID }
-		flies := func(f flight) bool { return f.id == s.MessageID }
-		if s.Run == c.st.Loop.RunID && !slices.ContainsFunc(c.digests, known) && !slices.ContainsFunc(c.flights, flies) {
-			c.flights = append(c.flights, flight{id: s.MessageID, pos: c.position(), stream: true})
-		}
-	}
 }
 
 // rollBack returns to the state from before the run: the cursor moves, the log

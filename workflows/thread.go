@@ -68,11 +68,11 @@ type conversation struct {
 	taken      int                 // updates that this workflow run has taken
 	turned     bool                // this workflow run has taken a turn
 
-	streams   []step.Stream      // that a workflow before had begun; ended with their runs
-	flights   []flight           // messages that activities may be writing
-	revisions []thread.Revision  // since the last commit
-	update    thread.StateUpdate // since the last commit
-	notice    string             // for people: what is being waited for
+	unfinished []step.Unfinished  // of stopped runs that a lost workflow had begun
+	flights    []flight           // messages that activities may be writing
+	revisions  []thread.Revision  // since the last commit
+	update     thread.StateUpdate // since the last commit
+	notice     string             // for people: what is being waited for
 }
 
 // flight is a message whose activity has been started and has not returned.
@@ -118,13 +118,13 @@ func (c *conversation) load(ctx workflow.Context) error {
 	if c.in.Carried != nil {
 		return nil
 	}
-	c.streams = out.Streams
 	c.st.Taken = append(c.st.Taken, out.Ended...)
 	if out.Head != nil {
 		if err := c.fromCheckpoint(&out); err != nil {
 			return err
 		}
 	}
+	c.unfinished = out.Unfinished
 	c.takeUp(out.Running)
 	return c.takeWaiting()
 }
@@ -145,9 +145,21 @@ func (c *conversation) fromCheckpoint(out *step.LoadThreadResult) error {
 	c.held = checkLoop(l.Version)
 	if !l.Waiting {
 		c.st.Taken = append(c.st.Taken, l.RunID)
-		if c.in.Stopped {
-			c.cancel = &step.CancelRun{RunID: l.RunID, Action: thread.CancelInterrupt}
+		c.cancel = c.stopOf(l.RunID, out.Running)
+	}
+	return nil
+}
+
+// stopOf is the stop of a run that a workflow before this one had begun: because
+// that one was ended from outside, or because the run was to be stopped already.
+func (c *conversation) stopOf(runID string, running []step.RunningRun) *step.CancelRun {
+	for _, r := range running {
+		if r.RunID == runID && r.Stopped != "" {
+			return &step.CancelRun{RunID: runID, Action: r.Stopped}
 		}
+	}
+	if c.in.Stopped {
+		return &step.CancelRun{RunID: runID, Action: thread.CancelInterrupt}
 	}
 	return nil
 }
@@ -164,7 +176,7 @@ func (c *conversation) takeUp(runs []step.RunningRun) {
 			c.held = err
 		}
 		c.remember(r.RunID)
-		c.st.Queue = append(c.st.Queue, queuedRun{SubmitRun: r.SubmitRun, Stop: c.in.Stopped, LoopVersion: version})
+		c.st.Queue = append(c.st.Queue, queuedRun{SubmitRun: r.SubmitRun, Stop: c.in.Stopped || r.Stopped != "", LoopVersion: version})
 	}
 }
 
@@ -281,8 +293,12 @@ func (c *conversation) unanswered(ctx workflow.Context) {
 func (c *conversation) begin() {
 	next := c.st.Queue[0]
 	c.st.Queue = c.st.Queue[1:]
-	if next.Stop {
+	if next.Stop || next.Stopped != "" {
+		next.Stop = true
 		c.cancel = &step.CancelRun{RunID: next.RunID, Action: thread.CancelInterrupt}
+		if next.Stopped != "" {
+			c.cancel.Action = next.Stopped
+		}
 	}
 	b := before{Cursor: c.st.Cursor.Clone(), State: c.st.State.Clone()}
 	if l := c.st.Loop; l != nil {

@@ -20,11 +20,10 @@ type LoadThreadInput struct {
 	Thread string `json:"thread"`
 	// Carried: the workflow continues as new and has its own state; only the
 	// digests in view are wanted.
-	Carried bool          `json:"carried,omitempty"`
+	Carried bool `json:"carried,omitempty"`
+	// Stopped: all runs that are taken up are to be ended.
+	Stopped bool          `json:"stopped,omitempty"`
 	Cursor  thread.Cursor `json:"cursor"`
-	// Stopped: what the workflow before was doing is ended; it is told what had
-	// begun to stream.
-	Stopped bool `json:"stopped,omitempty"`
 }
 
 // LoadThreadResult is the head of a thread. Head is nil for a thread that has
@@ -36,8 +35,8 @@ type LoadThreadResult struct {
 	// Running are the runs that have started and not ended, oldest first: a
 	// workflow that was lost, or ended from outside, goes on with them.
 	Running []RunningRun `json:"running,omitempty"`
-	// Streams are answers of running runs that were shown in part and have no row.
-	Streams []Stream `json:"streams,omitempty"`
+	// Unfinished is of those of them that are to be stopped.
+	Unfinished []Unfinished `json:"unfinished,omitempty"`
 	// Ended are the ids of the newest runs that have ended: submissions of
 	// these are repeats.
 	Ended []string `json:"ended,omitempty"`
@@ -51,10 +50,13 @@ type RunningRun struct {
 	LoopVersion int `json:"loop_version,omitempty"`
 }
 
-// Stream is an answer that has begun.
-type Stream struct {
-	Run       string `json:"run"`
-	MessageID string `json:"message_id"`
+// Unfinished is what the steps of a run had made since the newest checkpoint, and
+// what they had begun, when its workflow was lost. Only the seals of tool calls
+// have positions.
+type Unfinished struct {
+	Run   string          `json:"run"`
+	Made  []thread.Digest `json:"made,omitempty"`
+	Seals []Seal          `json:"seals,omitempty"`
 }
 
 // CheckpointHeader is the part of a checkpoint's data that an activity reads.

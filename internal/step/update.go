@@ -47,6 +47,9 @@ type SubmitRun struct {
 	// Again counts submissions of this run after a refusal; each is an update of
 	// its own, since a refused one keeps its answer.
 	Again int `json:"again,omitempty"`
+	// Stopped is set in the store once a stop was taken: whoever takes the run up
+	// again, its workflow lost, only ends it.
+	Stopped thread.CancelAction `json:"stopped,omitempty"`
 }
 
 // SubmitResult says what became of a submission.

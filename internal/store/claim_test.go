@@ -7,7 +7,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"deerflow/internal/step"
 	"deerflow/internal/thread"
 )
 
@@ -168,25 +167,5 @@ func TestThreadGone(t *testing.T) {
 		for _, table := range []string{"events", "messages", "claims", "checkpoints", "runs"} {
 			require.Zero(f.t, f.count(table), table)
 		}
-	})
-}
-
-func TestOpenStreams(t *testing.T) {
-	t.Parallel()
-	each(t, func(f *fixture) {
-		f.submit("t1", "r1", "hi")
-		f.start("t1", "r1", 0)
-		f.finish(f.owner(ref("t1", "r1", 1)), 1, "complete")
-		f.owner(ref("t1", "r1", 2)) // nothing was shown of it
-		half := f.owner(ref("t1", "r1", 3))
-		require.NoError(f.t, f.Append(f.ctx, half, delta(half, "half")))
-		open, err := f.OpenStreams(f.ctx, "t1")
-		require.NoError(f.t, err)
-		require.Equal(f.t, []step.Stream{{Run: "r1", MessageID: half.MessageID}}, open)
-
-		f.owner(ref("t1", "r1", 3)) // a new claim voids what was shown
-		open, err = f.OpenStreams(f.ctx, "t1")
-		require.NoError(f.t, err)
-		require.Empty(f.t, open)
 	})
 }

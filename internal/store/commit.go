@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"deerflow/internal/failpoint"
 	"deerflow/internal/step"
 	"deerflow/internal/thread"
 )
@@ -37,6 +38,7 @@ func (s *Store) Commit(ctx context.Context, in step.CommitInput, digestOf Digest
 	if err != nil {
 		return step.CommitResult{}, wrap(err, "commit step %d of run %q, thread %q", in.Step, in.Run, in.Thread)
 	}
+	failpoint.Here(failpoint.CommitStored, in.Thread)
 	var result step.CommitResult
 	for i := range rows {
 		result.Messages = append(result.Messages, digestOf(&rows[i].Message, rows[i].Pos))

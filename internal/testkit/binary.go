@@ -3,6 +3,7 @@ package testkit
 import (
 	"context"
 	"crypto/sha256"
+	"debug/buildinfo"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -11,6 +12,7 @@ import (
 	"os/exec"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -38,6 +40,43 @@ var built = sync.OnceValues(func() (string, error) {
 func Binary(t testing.TB) string {
 	t.Helper()
 	path, err := built()
+	if err != nil {
+		t.Fatalf("the binary under test: %v", err)
+	}
+	return path
+}
+
+// failpointsEnv and failpointsTag are for the binary that can be stopped at
+// failpoints.
+const (
+	failpointsEnv = "DEERFLOW_TEST_FAILPOINTS_BINARY"
+	failpointsTag = "failpoints"
+)
+
+// builtWithFailpoints is the one build of it in this test process.
+var builtWithFailpoints = sync.OnceValues(func() (string, error) {
+	path, err := buildBinary(context.Background(), mainPackage, os.Getenv(failpointsEnv), failpointsTag)
+	if err != nil {
+		return "", err
+	}
+	info, err := buildinfo.ReadFile(path)
+	if err != nil {
+		return "", fmt.Errorf("look what %s was built with: %w", path, err)
+	}
+	for _, setting := range info.Settings {
+		if setting.Key == "-tags" && slices.Contains(strings.Split(setting.Value, ","), failpointsTag) {
+			return path, nil
+		}
+	}
+	return "", fmt.Errorf("%s=%s was built without -tags %s: it would never stop where a test wants it to", failpointsEnv, path, failpointsTag)
+})
+
+// BinaryWithFailpoints returns the path of a deerflow binary that was built with
+// the tag failpoints. As with [Binary], DEERFLOW_TEST_FAILPOINTS_BINARY names one
+// that exists, or the place to build it.
+func BinaryWithFailpoints(t testing.TB) string {
+	t.Helper()
+	path, err := builtWithFailpoints()
 	if err != nil {
 		t.Fatalf("the binary under test: %v", err)
 	}

@@ -26,6 +26,10 @@ type SplitOptions struct {
 	// NoPush is a Temporal that tells a cancelled activity with its next heartbeat
 	// only, as a stock one does.
 	NoPush bool
+	// BinaryPath is the program of workers and APIs; empty means [Binary].
+	BinaryPath string
+	// Env has further environment entries of workers and APIs, "KEY=value".
+	Env []string
 	// Stopped leaves all parts to be started by the test.
 	Stopped bool
 }
@@ -89,8 +93,13 @@ func newSplit(t testing.TB, o SplitOptions) (*Split, error) {
 	if s.Temporal.Addr, err = quietAddress(t.Context()); err != nil {
 		return nil, err
 	}
-	env := []string{"DEERFLOW_DATABASE_URL=" + o.DatabaseURL, "TEMPORAL_ADDRESS=" + s.Temporal.Addr, "TEMPORAL_NAMESPACE=" + o.Namespace}
-	binary := Binary(t)
+	env := append([]string{
+		"DEERFLOW_DATABASE_URL=" + o.DatabaseURL, "TEMPORAL_ADDRESS=" + s.Temporal.Addr, "TEMPORAL_NAMESPACE=" + o.Namespace,
+	}, o.Env...)
+	binary := o.BinaryPath
+	if binary == "" {
+		binary = Binary(t)
+	}
 	for n := range max(o.Workers, 1) {
 		s.Workers = append(s.Workers, &Part{
 			t: t, name: fmt.Sprintf("worker %d", n), path: binary, dir: dir, env: env, ready: workerReady,
