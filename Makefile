@@ -14,7 +14,7 @@ LDFLAGS := -s -w -X main.version=$(VERSION)
 # detector costs them nine minutes, so they are tested without it.
 SERVER_PACKAGES := deerflow/cmd/deerflow|deerflow/internal/daemon|deerflow/internal/devserver|deerflow/internal/testkit/temporald|deerflow/test
 
-.PHONY: dev build test unit race e2e lint bench clean tools help
+.PHONY: dev build test unit race e2e soak histories lint bench clean tools help
 
 help: ## list the targets
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/'
@@ -30,13 +30,26 @@ test: race e2e ## run all tests
 
 race: ## unit tests under the race detector (packages that do not link the server)
 	$(GO) test -race -shuffle=on -count=1 $$($(GO) list ./... | grep -vE '^($(SERVER_PACKAGES))')
+	$(GO) test -race -count=1 -tags failpoints ./internal/failpoint
 
 e2e: ## tests of the embedded server and end-to-end tests through the real binary
 	$(GO) build -o bin/deerflow-test ./cmd/deerflow
-	DEERFLOW_TEST_BINARY=$(CURDIR)/bin/deerflow-test $(GO) test -count=1 -timeout 20m $$($(GO) list ./... | grep -E '^($(SERVER_PACKAGES))' | grep -v test/bench)
+	$(GO) build -tags failpoints -o bin/deerflow-test-failpoints ./cmd/deerflow
+	DEERFLOW_TEST_BINARY=$(CURDIR)/bin/deerflow-test DEERFLOW_TEST_FAILPOINTS_BINARY=$(CURDIR)/bin/deerflow-test-failpoints $(GO) test -count=1 -timeout 20m $$($(GO) list ./... | grep -E '^($(SERVER_PACKAGES))' | grep -v test/bench)
+
+soak: ## crash soak and long outages; takes half an hour
+	$(GO) build -o bin/deerflow-test ./cmd/deerflow
+	DEERFLOW_SOAK=1 DEERFLOW_TEST_BINARY=$(CURDIR)/bin/deerflow-test $(GO) test -count=1 -p 1 -timeout 90m -v -run 'TestSoak' ./test/soak
+	DEERFLOW_SOAK=1 DEERFLOW_TEST_BINARY=$(CURDIR)/bin/deerflow-test $(GO) test -count=1 -p 1 -timeout 90m ./test/limits
+
+histories: ## record the histories of shapes that are not in test/replay yet
+	$(GO) build -o bin/deerflow-test ./cmd/deerflow
+	DEERFLOW_RECORD_HISTORIES=test/replay/testdata DEERFLOW_TEST_BINARY=$(CURDIR)/bin/deerflow-test \
+		$(GO) test -count=1 -timeout 10m -run TestHistoriesReplay ./test/change
 
 lint: tools ## golangci-lint with the layer rules, and the workflow determinism checker
 	$(GOLANGCI) run ./...
+	$(GOLANGCI) run --build-tags failpoints ./internal/failpoint ./worker
 	$(WORKFLOWCHECK) -config workflowcheck.config.yaml ./workflows/...
 
 bench: build ## measure, each figure beside its bar

@@ -12,6 +12,7 @@ import (
 	"go.temporal.io/sdk/activity"
 
 	"deerflow/internal/agent"
+	"deerflow/internal/failpoint"
 	"deerflow/internal/model"
 	"deerflow/internal/step"
 	"deerflow/internal/store"
@@ -22,9 +23,13 @@ import (
 // into the event log, and stores it. An attempt that finds the row complete
 // returns it, so an answer is not paid for twice.
 func (a *Activities) CallModel(parent context.Context, in step.CallModelInput) (step.CallModelResult, error) {
-	ctx, done := alive(parent)
-	defer done()
+	failpoint.Here(failpoint.ModelBegun, in.Thread)
 	var out step.CallModelResult
+	ctx, done, err := alive(parent)
+	if err != nil {
+		return out, err
+	}
+	defer done()
 	doing := fmt.Sprintf("turn %d of run %s", in.Turn, in.Run)
 	claim, err := a.o.Store.Claim(ctx, store.Claim{Ref: in.Ref, MessageID: in.MessageID, Commit: in.Commit})
 	if err != nil {
@@ -174,10 +179,11 @@ func (a *Activities) finishModel(ctx context.Context, in step.CallModelInput, pl
 	if err != nil {
 		return out, fmt.Errorf("%s: %w", doing, err)
 	}
-	row, err := a.o.Store.Finish(ctx, owner, store.NewRow{Pos: in.Pos, Message: message, Digest: kept}, rest...)
+	row, err := a.finish(ctx, owner, store.NewRow{Pos: in.Pos, Message: message, Digest: kept}, rest...)
 	if err != nil {
 		return out, border(ctx, doing, err)
 	}
+	failpoint.Here(failpoint.AnswerStored, in.Thread)
 	return modelResult(doing, &row)
 }
 

@@ -9,6 +9,7 @@ import (
 	"go.temporal.io/sdk/activity"
 
 	"deerflow/internal/agent"
+	"deerflow/internal/failpoint"
 	"deerflow/internal/step"
 	"deerflow/internal/store"
 	"deerflow/internal/thread"
@@ -19,9 +20,12 @@ import (
 // takes its place. A failing tool is a result; only lost infrastructure is an
 // error of the activity.
 func (a *Activities) CallTool(parent context.Context, in step.CallToolInput) (step.CallToolResult, error) {
-	ctx, done := alive(parent)
-	defer done()
 	var out step.CallToolResult
+	ctx, done, err := alive(parent)
+	if err != nil {
+		return out, err
+	}
+	defer done()
 	if err := a.ride(ctx, in.Commit); err != nil {
 		return out, err
 	}
@@ -40,6 +44,7 @@ func (a *Activities) CallTool(parent context.Context, in step.CallToolInput) (st
 		return toolResult(doing, claim.Done)
 	}
 	a.logCommand(ctx, in, spec)
+	failpoint.Here(failpoint.ToolBegun, in.Thread)
 	result, err := a.outcome(ctx, in, claim.MayHaveRun)
 	if err == nil {
 		result, err = a.obey(ctx, in, plan, result)
@@ -47,6 +52,7 @@ func (a *Activities) CallTool(parent context.Context, in step.CallToolInput) (st
 	if err != nil {
 		return out, border(ctx, doing, err)
 	}
+	failpoint.Here(failpoint.ToolDone, in.Thread)
 	owner := store.Owner{Ref: in.Ref, MessageID: in.MessageID, Claim: claim.Claim}
 	return a.finishTool(ctx, in, owner, result)
 }
@@ -159,10 +165,11 @@ func (a *Activities) finishTool(ctx context.Context, in step.CallToolInput, owne
 	if err != nil {
 		return out, fmt.Errorf("%s: %w", doing, err)
 	}
-	row, err := a.o.Store.Finish(ctx, owner, store.NewRow{Pos: in.Pos, Message: message, Digest: kept})
+	row, err := a.finish(ctx, owner, store.NewRow{Pos: in.Pos, Message: message, Digest: kept})
 	if err != nil {
 		return out, border(ctx, doing, err)
 	}
+	failpoint.Here(failpoint.ToolStored, in.Thread)
 	return toolResult(doing, &row)
 }
 

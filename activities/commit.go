@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"deerflow/internal/agent"
+	"deerflow/internal/failpoint"
 	"deerflow/internal/step"
 	"deerflow/internal/thread"
 	"deerflow/internal/tools"
@@ -12,6 +13,7 @@ import (
 // Commit stores what a turn changed, on its own.
 func (a *Activities) Commit(ctx context.Context, in step.CommitInput) (step.CommitResult, error) {
 	stampSeals(in.Seals)
+	failpoint.Here(failpoint.CommitBegun, in.Thread)
 	out, err := a.o.Store.Commit(ctx, in, plainDigest)
 	return out, border(ctx, "commit step of run "+in.Run, err)
 }

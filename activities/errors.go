@@ -36,6 +36,10 @@ func border(ctx context.Context, doing string, err error) error {
 		return temporal.NewNonRetryableApplicationError(doing+": "+err.Error(), step.ErrInvalid, err)
 	case errors.Is(err, store.ErrThreadGone):
 		return temporal.NewNonRetryableApplicationError(doing+": the thread was deleted", step.ErrThreadGone, err)
+	case errors.Is(err, store.ErrUnavailable):
+		return temporal.NewNonRetryableApplicationError(doing+": "+err.Error(), step.ErrStoreAway, err)
+	case errors.Is(err, store.ErrOvertaken):
+		return temporal.NewNonRetryableApplicationError(doing+": "+err.Error(), step.ErrOvertaken, err)
 	case errors.Is(err, store.ErrFenced):
 		return temporal.NewApplicationErrorWithCause(doing+": another attempt works on it", step.ErrFenced, err)
 	}

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"deerflow/internal/agent"
+	"deerflow/internal/failpoint"
 	"deerflow/internal/step"
 	"deerflow/internal/store"
 	"deerflow/internal/thread"
@@ -24,6 +25,9 @@ func (a *Activities) LoadThread(ctx context.Context, in step.LoadThreadInput) (s
 	head, err := a.o.Store.LoadHead(ctx, in.Thread, cursor)
 	if err != nil {
 		return out, border(ctx, "load thread "+in.Thread, err)
+	}
+	if in.Carried {
+		failpoint.Here(failpoint.Continued, in.Thread)
 	}
 	var plan *agent.Plan
 	if c := head.Checkpoint; c != nil && !in.Carried {
@@ -43,8 +47,11 @@ func (a *Activities) LoadThread(ctx context.Context, in step.LoadThreadInput) (s
 	}
 	out.Ended = head.RecentRuns
 	if !in.Carried {
-		if out.Running, err = a.running(ctx, in.Thread); err != nil {
-			return out, border(ctx, "list the running runs of thread "+in.Thread, err)
+		if out.Running, err = a.running(ctx, in.Thread); err == nil {
+			out.Unfinished, err = a.unfinished(ctx, in, plan, out.Head, out.Running)
+		}
+		if err != nil {
+			return out, border(ctx, "list what thread "+in.Thread+" has not finished", err)
 		}
 	}
 	for i := range head.Rows {
@@ -60,19 +67,41 @@ func (a *Activities) LoadThread(ctx context.Context, in step.LoadThreadInput) (s
 		}
 		out.Digests = append(out.Digests, d)
 	}
-	return out, nil
+	out.Digests, err = newest(out.Digests)
+	return out, err
+}
+
+// digestBytes bounds the digests that a thread is loaded with: Temporal takes no
+// more than 2 MB from a step. Of a longer transcript the workflow knows the newest
+// messages, while the model is sent all that is in view.
+const digestBytes = 1 << 20
+
+// newest are the last digests that fit.
+func newest(digests []thread.Digest) ([]thread.Digest, error) {
+	size, from := 0, len(digests)
+	for from > 0 {
+		data, err := json.Marshal(digests[from-1])
+		if err != nil {
+			return nil, fmt.Errorf("encode the digest of message %s: %w", digests[from-1].ID, err)
+		}
+		if size += len(data) + 1; size > digestBytes {
+			break
+		}
+		from--
+	}
+	return digests[from:], nil
 }
 
 // running lists the runs of a thread that have started and not ended, oldest
 // first. One that the thread made itself has no submission; its messages are in
 // the transcript since it started.
-func (a *Activities) running(ctx context.Context, threadID string) ([]step.SubmitRun, error) {
+func (a *Activities) running(ctx context.Context, threadID string) ([]step.RunningRun, error) {
 	runs, err := a.o.Store.ListRuns(ctx, threadID, store.RunQuery{Status: thread.RunRunning, Limit: 1000})
 	if err != nil {
 		return nil, err
 	}
 	slices.Reverse(runs)
-	out := make([]step.SubmitRun, 0, len(runs))
+	out := make([]step.RunningRun, 0, len(runs))
 	for _, run := range runs {
 		submit := step.SubmitRun{RunID: run.ID, Options: run.Options, Multitask: thread.MultitaskEnqueue}
 		if len(run.Submit) > 0 {
@@ -80,7 +109,7 @@ func (a *Activities) running(ctx context.Context, threadID string) ([]step.Submi
 				return nil, fmt.Errorf("read the submission of run %s: %w", run.ID, err)
 			}
 		}
-		out = append(out, submit)
+		out = append(out, step.RunningRun{SubmitRun: submit, LoopVersion: run.LoopVersion})
 	}
 	return out, nil
 }

@@ -9,6 +9,7 @@ import (
 
 	"deerflow/config"
 	"deerflow/internal/agent"
+	"deerflow/internal/failpoint"
 	"deerflow/internal/step"
 	"deerflow/internal/store"
 	"deerflow/internal/thread"
@@ -17,7 +18,10 @@ import (
 // StartRun fixes the plan of a run and takes the run's messages into the
 // transcript.
 func (a *Activities) StartRun(parent context.Context, in step.StartRunInput) (step.StartRunResult, error) {
-	ctx, done := alive(parent)
+	ctx, done, err := alive(parent)
+	if err != nil {
+		return step.StartRunResult{}, err
+	}
 	defer done()
 	doing := "start run " + in.Run
 	plan, err := a.resolve(ctx, in)
@@ -33,8 +37,9 @@ func (a *Activities) StartRun(parent context.Context, in step.StartRunInput) (st
 		return step.StartRunResult{}, border(ctx, doing, err)
 	}
 	rows, err := a.o.Store.StartRun(ctx, store.StartRun{
-		Ref: in.Ref, Pos: in.Pos, Message: in.Message, AssistantID: plan.Summary.Agent,
-		PlanHash: hash, Plan: data, Answers: in.Answers, At: a.now(), Context: blocks, ContextOf: intake.Message,
+		Ref: in.Ref, Pos: in.Pos, Parent: in.Parent, Message: in.Message, AssistantID: plan.Summary.Agent,
+		PlanHash: hash, Plan: data, Answers: in.Answers, LoopVersion: in.LoopVersion, At: a.now(),
+		Context: blocks, ContextOf: intake.Message,
 	})
 	if err != nil {
 		return step.StartRunResult{}, border(ctx, doing, err)
@@ -44,7 +49,8 @@ func (a *Activities) StartRun(parent context.Context, in step.StartRunInput) (st
 			return step.StartRunResult{}, border(ctx, doing, err)
 		}
 	}
-	out := step.StartRunResult{PlanHash: hash, Plan: plan.Summary, Intake: told(intake, rows)}
+	failpoint.Here(failpoint.RunStarted, in.Thread)
+	out := step.StartRunResult{PlanHash: hash, Plan: plan.Summary, Intake: told(intake, rows), LoopVersion: in.LoopVersion}
 	for i := range rows {
 		out.Messages = append(out.Messages, plan.DigestOf(&rows[i].Message, rows[i].Pos))
 	}

@@ -2,6 +2,7 @@ package activities
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"time"
 
@@ -13,8 +14,12 @@ import (
 // event. The first piece goes out at once.
 const coalesce = 40 * time.Millisecond
 
+// awayPause is how long the pieces are gathered when the database is away.
+const awayPause = time.Second
+
 // streamer writes the pieces of a model's message to the event log. A write
-// that was fenced ends the call: somebody else owns the message now.
+// that was fenced ends the call: somebody else owns the message now. While the
+// database is away the pieces are kept, and the model goes on.
 type streamer struct {
 	ctx   context.Context
 	st    *store.Store
@@ -69,9 +74,17 @@ func (s *streamer) flush() error {
 		return s.err
 	}
 	event := store.NewEvent{Type: store.EventDelta, Data: s.pending}
-	s.err = s.st.Append(s.ctx, s.owner, event)
-	s.pending, s.some = store.Delta{MessageID: s.owner.MessageID}, false
+	err := s.st.Append(s.ctx, s.owner, event)
 	s.last = time.Now()
+	if errors.Is(err, store.ErrUnavailable) && s.ctx.Err() == nil {
+		s.last = s.last.Add(awayPause)
+		if s.timer == nil && !s.closed {
+			s.timer = time.AfterFunc(awayPause, s.tick)
+		}
+		return nil
+	}
+	s.err = err
+	s.pending, s.some = store.Delta{MessageID: s.owner.MessageID}, false
 	return s.err
 }
 

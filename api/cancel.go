@@ -9,6 +9,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/labstack/echo/v4"
 
+	"deerflow/internal/failpoint"
 	"deerflow/internal/step"
 	"deerflow/internal/store"
 	"deerflow/internal/thread"
@@ -45,12 +46,11 @@ func (s *Server) cancelRun(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	t, err := s.ownThread(c)
-	if err != nil {
-		return err
-	}
 	ctx := c.Request().Context()
-	run, err := s.run(ctx, t.ID, c.Param("run"))
+	t, run, err := s.runToStop(c)
+	if errors.Is(err, errStoreSlow) {
+		return s.stopUnseen(c, request)
+	}
 	if err != nil {
 		return err
 	}
@@ -74,7 +74,7 @@ func (s *Server) stopRun(ctx context.Context, t *store.Thread, run *store.Run, a
 	if run.Status.Terminal() && !s.waitsForAnswer(ctx, t, run) {
 		return notCancellable(run)
 	}
-	err := s.cancel(ctx, run.ThreadID, step.CancelRun{RunID: run.ID, Action: action})
+	err := s.cancel(ctx, run.User, run.ThreadID, step.CancelRun{RunID: run.ID, Action: action})
 	switch {
 	case err == nil || errors.Is(err, threadclient.ErrNoWorker):
 		return nil // without a worker the thread takes it when one is back
@@ -96,13 +96,33 @@ func (s *Server) stopRun(ctx context.Context, t *store.Thread, run *store.Run, a
 // cancel hands a cancel to the thread. A run that had not started ends at once:
 // its thread may be busy for long yet, and a thread that is lost meanwhile would
 // not know of the cancel.
-func (s *Server) cancel(ctx context.Context, threadID string, r step.CancelRun) error {
-	out, err := s.o.Threads.Cancel(ctx, threadID, uuid.NewString(), r)
-	if err != nil || !out.Waiting {
+func (s *Server) cancel(ctx context.Context, user, threadID string, r step.CancelRun) error {
+	out, err := s.o.Threads.Cancel(ctx, user, threadID, uuid.NewString(), r)
+	if err != nil {
 		return err
 	}
+	ctx = context.WithoutCancel(ctx)
+	if !out.Waiting {
+		s.noteStop(ctx, threadID, out.RunID, r.Action)
+		failpoint.Here(failpoint.CancelTaken, threadID)
+		return nil
+	}
 	end := thread.End{RunID: r.RunID, Status: thread.RunInterrupted, StopReason: thread.StopCancelled}
-	return s.o.Store.EndWaiting(context.WithoutCancel(ctx), threadID, end)
+	return s.o.Store.EndWaiting(ctx, threadID, end)
+}
+
+// noteTime bounds the wait for a database that is locked: the stop is taken, and
+// only a Temporal that loses its own database as well would forget it.
+const noteTime = 2 * time.Second
+
+// noteStop stores a stop that was taken, so that a thread which is started again
+// from the store does not go on with the run.
+func (s *Server) noteStop(ctx context.Context, threadID, runID string, action thread.CancelAction) {
+	ctx, cancel := context.WithTimeout(ctx, noteTime)
+	defer cancel()
+	if err := s.o.Store.NoteStop(ctx, threadID, runID, action); err != nil && !errors.Is(err, store.ErrThreadGone) {
+		s.o.Logger.Warn("A stop was taken and could not be noted", "thread", threadID, "run", runID, "error", err)
+	}
 }
 
 // waitsForAnswer reports whether a run, though it has ended, is the one whose
@@ -134,10 +154,10 @@ func (s *Server) awaitEnd(ctx context.Context, run *store.Run) error {
 }
 
 // cancelAbandoned stops a run whose client has gone and had asked for that.
-func (s *Server) cancelAbandoned(ctx context.Context, threadID, runID string) {
+func (s *Server) cancelAbandoned(ctx context.Context, user, threadID, runID string) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 15*time.Second)
 	defer cancel()
-	err := s.cancel(ctx, threadID, step.CancelRun{RunID: runID, Action: thread.CancelInterrupt})
+	err := s.cancel(ctx, user, threadID, step.CancelRun{RunID: runID, Action: thread.CancelInterrupt})
 	if err != nil && refusal(err) == nil {
 		s.o.Logger.Warn("Cancel a run whose client has gone", "thread", threadID, "run", runID, "error", err)
 	}

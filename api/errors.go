@@ -52,6 +52,20 @@ func unavailable(cause error) *apiError {
 	}
 }
 
+// databaseAway is the answer while the database is away. Clients may repeat.
+func databaseAway(cause error) *apiError {
+	return &apiError{
+		status: http.StatusServiceUnavailable,
+		detail: "The database is not available: nothing is lost, try again",
+		retry:  1, cause: cause,
+	}
+}
+
+// crowded is the answer of a thread that cannot take more at the moment.
+func crowded(no *threadclient.RefusedError) *apiError {
+	return &apiError{status: http.StatusTooManyRequests, detail: no.Reason, retry: 1, cause: no}
+}
+
 // temporalError is an error of a request to a thread, with its answer when
 // Temporal is away.
 func temporalError(err error) error {
@@ -108,6 +122,9 @@ func (s *Server) writeError(err error, c echo.Context) {
 	body, status := map[string]any{}, http.StatusInternalServerError
 	var known *apiError
 	var routed *echo.HTTPError
+	if errors.Is(err, store.ErrUnavailable) && !errors.As(err, &known) {
+		err = databaseAway(err)
+	}
 	switch {
 	case errors.As(err, &known):
 		status = known.status

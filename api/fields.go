@@ -62,6 +62,16 @@ func (o object) text(key string) string {
 	return s
 }
 
+// word is a text of at most [maxOption] bytes.
+func (o object) word(key string) string {
+	s := o.text(key)
+	if len(s) > maxOption {
+		o.fault(key, "string_too_long", "Input should have at most %d bytes, it has %d", maxOption, len(s))
+		return ""
+	}
+	return s
+}
+
 func (o object) flag(key string) *bool {
 	var b bool
 	if !o.decode(key, "bool_type", "boolean", &b) {

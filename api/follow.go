@@ -27,6 +27,8 @@ type sink interface {
 	// settle is called when everything that is there was taken, and while
 	// nothing comes. It sends what is held back, and a sign of life if one is due.
 	settle() error
+	// notice tells the reader, beside the frames, why nothing comes.
+	notice(text string) error
 	// due is how long nothing may come before settle is called.
 	due() time.Duration
 }
@@ -48,6 +50,9 @@ func (s *Server) follow(ctx context.Context, f followed, out sink) (outcome, err
 	defer t.close()
 	for {
 		events, err := t.read(ctx)
+		if errors.Is(err, store.ErrUnavailable) {
+			err = t.waitForStore(ctx)
+		}
 		if err != nil {
 			return outcome{}, err
 		}
@@ -60,7 +65,8 @@ func (s *Server) follow(ctx context.Context, f followed, out sink) (outcome, err
 			}
 		}
 		if len(events) == 0 {
-			if ended, over, err := t.checkRun(ctx); err != nil || over {
+			ended, over, err := t.checkRun(ctx)
+			if over || err != nil && !errors.Is(err, store.ErrUnavailable) {
 				return ended, err
 			}
 		}
@@ -168,6 +174,26 @@ func (t *tail) read(ctx context.Context) ([]store.Event, error) {
 		return nil, nil
 	}
 	return nil, err
+}
+
+// storePause is how long a reader waits before it asks a database again that
+// was away.
+const storePause = time.Second
+
+// waitForStore lets a reader wait, and know for what: the run waits as well, and
+// both go on when the database is back.
+func (t *tail) waitForStore(ctx context.Context) error {
+	if err := t.out.notice("the database is not available; the stream goes on when it is back"); err != nil {
+		return err
+	}
+	timer := time.NewTimer(min(storePause, t.out.due()))
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-timer.C:
+		return nil
+	}
 }
 
 // event hands the frames of an event on.

@@ -91,8 +91,13 @@ func (b *builder) reset() error {
 		return nil
 	}
 	delete(b.streamed, r.MessageID)
+	return b.remove(r.MessageID)
+}
+
+// remove tells readers to drop what they were shown of a message.
+func (b *builder) remove(id string) error {
 	removal := map[string]any{
-		"type": "remove", "id": r.MessageID, "content": "", "additional_kwargs": map[string]any{}, "response_metadata": map[string]any{},
+		"type": "remove", "id": id, "content": "", "additional_kwargs": map[string]any{}, "response_metadata": map[string]any{},
 	}
 	return b.addValue(modeTuple, frameMessages, []any{removal, b.tupleMetadata(nodeModel)})
 }
@@ -128,10 +133,26 @@ func (b *builder) message(ctx context.Context) error {
 			return err
 		}
 	}
-	if err := b.update(node, map[string]any{"messages": []json.RawMessage{stored.json}}); err != nil || ref.Rev != 0 {
+	if err := b.update(node, map[string]any{"messages": []json.RawMessage{stored.json}}); err != nil {
 		return err
 	}
+	if ref.Rev != 0 {
+		return b.revised(ref, &stored, node)
+	}
 	return b.completeExtras(ref.ID, &stored, node)
+}
+
+// revised shows an answer that was changed after it was complete, whole and in
+// the place of what was shown of it: a notice was added, or calls that were not
+// run were taken out.
+func (b *builder) revised(ref store.MessageRef, stored *wireRow, node string) error {
+	if ref.Role != thread.RoleAI {
+		return nil
+	}
+	if err := b.remove(ref.ID); err != nil {
+		return err
+	}
+	return b.addValue(modeTuple, frameMessages, []any{stored.json, b.tupleMetadata(node)})
 }
 
 // nodeOf names the node that makes messages of a role.

@@ -115,7 +115,7 @@ func (f *fakeThreads) Submit(_ context.Context, _, threadID string, s step.Submi
 	return step.SubmitResult{RunID: s.RunID}, nil
 }
 
-func (f *fakeThreads) Cancel(_ context.Context, threadID, updateID string, r step.CancelRun) (step.CancelResult, error) {
+func (f *fakeThreads) Cancel(_ context.Context, _, threadID, updateID string, r step.CancelRun) (step.CancelResult, error) {
 	if updateID == "" {
 		return step.CancelResult{}, errors.New("a cancel without an update id")
 	}

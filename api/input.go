@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/google/uuid"
@@ -63,6 +64,10 @@ func parseInput(body object, c command) ([]thread.Message, error) {
 	return append(messages, more...), nil
 }
 
+// maxMessages bounds the messages of one request, and the tool calls in them:
+// of each, the thread keeps a line in its history.
+const maxMessages = 1000
+
 // parseMessages reads a list of messages, one message or one text; loc is where
 // it stands in the request.
 func parseMessages(raw json.RawMessage, loc ...any) ([]thread.Message, error) {
@@ -76,6 +81,10 @@ func parseMessages(raw json.RawMessage, loc ...any) ([]thread.Message, error) {
 			return nil, invalidField("list_type", "Input should be a list of messages", loc...)
 		}
 	}
+	if len(items) > maxMessages {
+		return nil, fail(http.StatusRequestEntityTooLarge, "%s has %d messages, at most %d may be sent at once", dotted(loc[1:]), len(items), maxMessages)
+	}
+	calls := 0
 	messages := make([]thread.Message, 0, len(items))
 	seen := map[string]bool{}
 	for i, item := range items {
@@ -85,6 +94,9 @@ func parseMessages(raw json.RawMessage, loc ...any) ([]thread.Message, error) {
 		}
 		if err != nil {
 			return nil, fail(http.StatusBadRequest, "Invalid message at %s[%d]: %v", dotted(loc[1:]), i, err)
+		}
+		if calls += m.CallCount(); calls > maxMessages {
+			return nil, fail(http.StatusRequestEntityTooLarge, "The messages at %s have more than %d tool calls together, which is the limit", dotted(loc[1:]), maxMessages)
 		}
 		seen[m.ID] = true
 		messages = append(messages, m)
@@ -217,6 +229,10 @@ func (in *inputMessage) fault(m *thread.Message) error {
 	switch {
 	case len(m.ID) > maxKey || strings.ContainsRune(m.ID, 0):
 		return fmt.Errorf("the id should be a text of at most %d bytes", maxKey)
+	case len(m.ToolCallID) > maxKey:
+		return fmt.Errorf("the tool_call_id should be a text of at most %d bytes", maxKey)
+	case slices.ContainsFunc(m.ToolCalls, func(c thread.ToolCall) bool { return len(c.ID) > maxKey || len(c.Name) > maxKey }):
+		return fmt.Errorf("the id and the name of a tool call should be texts of at most %d bytes", maxKey)
 	case in.Content == nil && (role != thread.RoleAI || len(in.ToolCalls) == 0):
 		return errors.New("it has no content")
 	case role == thread.RoleTool && m.ToolCallID == "":

@@ -14,7 +14,7 @@ import (
 // those of package threadclient: a RefusedError, ErrUnavailable, ErrNoWorker.
 type Threads interface {
 	Submit(ctx context.Context, user, threadID string, s step.SubmitRun) (step.SubmitResult, error)
-	Cancel(ctx context.Context, threadID, updateID string, r step.CancelRun) (step.CancelResult, error)
+	Cancel(ctx context.Context, user, threadID, updateID string, r step.CancelRun) (step.CancelResult, error)
 	UpdateState(ctx context.Context, user, threadID string, u step.UpdateState) (step.UpdateStateResult, error)
 	Stop(ctx context.Context, threadID string) error
 }

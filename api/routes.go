@@ -72,7 +72,7 @@ func (s *Server) runRoutes(m mount) {
 	m.on(http.MethodGet, "/threads/:thread/runs", s.listRuns)
 	m.on(http.MethodGet, "/threads/:thread/runs/:run", s.getRun)
 	m.on(http.MethodDelete, "/threads/:thread/runs/:run", s.deleteRun)
-	m.on(http.MethodPost, "/threads/:thread/runs/:run/cancel", s.cancelRun)
+	m.on(http.MethodPost, stopRoute, s.cancelRun)
 	m.on(http.MethodGet, "/threads/:thread/runs/:run/join", s.joinRun)
 	m.on(http.MethodGet, "/threads/:thread/runs/:run/stream", s.joinStream)
 }

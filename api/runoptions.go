@@ -10,6 +10,9 @@ import (
 const (
 	defaultRecursion = 100
 	maxRecursion     = 1000
+	// maxOption is how many bytes an option may have that is a word: options
+	// travel with the run.
+	maxOption = 64
 )
 
 var contextAgent = regexp.MustCompile(`^[A-Za-z0-9-]+$`)
@@ -32,11 +35,11 @@ func parseOptions(body object, o *thread.RunOptions) {
 		o.Model = merged.text("model")
 	}
 	o.ThinkingEnabled = merged.flag("thinking_enabled")
-	o.ReasoningEffort = merged.text("reasoning_effort")
+	o.ReasoningEffort = merged.word("reasoning_effort")
 	if off := merged.flag("disable_clarification"); off != nil {
 		o.DisableClarification = *off
 	}
-	if name := merged.text("agent_name"); name != "" {
+	if name := merged.word("agent_name"); name != "" {
 		if !contextAgent.MatchString(name) {
 			merged.fault("agent_name", "string_pattern_mismatch", "An agent name has letters, digits and '-' only")
 		}
@@ -70,7 +73,7 @@ func extraOptions(merged object) json.RawMessage {
 			kept[key] = merged.raw[key]
 		}
 	}
-	keep("mode", merged.text("mode") != "")
+	keep("mode", merged.word("mode") != "")
 	for _, key := range []string{"is_plan_mode", "subagent_enabled", "is_bootstrap"} {
 		keep(key, merged.flag(key) != nil)
 	}

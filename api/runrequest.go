@@ -32,7 +32,12 @@ type runRequest struct {
 	key          string // of idempotency; "" for none
 }
 
-const maxKey = 255
+const (
+	maxKey = 255
+	// maxRunData bounds what is kept with a run for its client to read back: each
+	// list of runs shows it.
+	maxRunData = 256 << 10
+)
 
 // parseRun checks the body of a request for a run of a thread.
 func (s *Server) parseRun(c echo.Context, body object, threadID string) (runRequest, error) {
@@ -65,8 +70,15 @@ func (s *Server) parseRun(c echo.Context, body object, threadID string) (runRequ
 	if err := s.checkModel(r.options.Model); err != nil {
 		return r, err
 	}
-	r.kwargs, err = kwargsOf(body)
-	return r, err
+	if r.kwargs, err = kwargsOf(body); err != nil {
+		return r, err
+	}
+	for name, data := range map[string]json.RawMessage{"metadata": r.metadata, "config and context": r.kwargs} {
+		if len(data) > maxRunData {
+			return r, fail(http.StatusRequestEntityTooLarge, "The %s of a run has %d bytes, at most %d KiB are kept with it", name, len(data), maxRunData>>10)
+		}
+	}
+	return r, nil
 }
 
 // acceptDefaults goes over the fields that clients send and that change
@@ -92,7 +104,7 @@ var agentName = regexp.MustCompile(`^[a-z0-9-]+$`)
 // parseAssistant reads which assistant is meant; one that is not the lead agent
 // is a custom agent of that name.
 func parseAssistant(body object) (assistant, agent string) {
-	assistant = body.text("assistant_id")
+	assistant = body.word("assistant_id")
 	if assistant == "" || assistant == leadAgent {
 		return leadAgent, ""
 	}

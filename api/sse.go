@@ -74,6 +74,9 @@ func (w *sseWriter) write(data []byte) error {
 	return nil
 }
 
+// notice is a comment: programs skip it, people who look see it.
+func (w *sseWriter) notice(text string) error { return w.write([]byte(": " + text + "\n\n")) }
+
 func (w *sseWriter) settle() error {
 	if !w.pending && time.Since(w.last) >= w.heartbeat {
 		if err := w.write([]byte(": heartbeat\n\n")); err != nil {
@@ -149,7 +152,7 @@ func (s *Server) stream(c echo.Context, run *store.Run, modes modeSet, cancelOnD
 		s.o.Logger.Error("Stream a run", "request_id", requestID(c), "thread", run.ThreadID, "run", run.ID, "error", err)
 	}
 	if gone && cancelOnDrop {
-		s.cancelAbandoned(c.Request().Context(), run.ThreadID, run.ID)
+		s.cancelAbandoned(c.Request().Context(), run.User, run.ThreadID, run.ID)
 	}
 	return false, nil
 }

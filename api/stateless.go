@@ -147,7 +147,7 @@ func (s *Server) createBatch(c echo.Context) error {
 		run, err := s.startStateless(c, &list[i])
 		if err != nil {
 			for _, started := range runs {
-				s.cancelAbandoned(c.Request().Context(), started.ThreadID, started.RunID)
+				s.cancelAbandoned(c.Request().Context(), ownerOf(c), started.ThreadID, started.RunID)
 			}
 			return err
 		}

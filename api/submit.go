@@ -12,6 +12,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/labstack/echo/v4"
 
+	"deerflow/internal/failpoint"
 	"deerflow/internal/step"
 	"deerflow/internal/store"
 	"deerflow/internal/thread"
@@ -67,6 +68,7 @@ func (s *Server) submitTo(c echo.Context, threadID string, r *runRequest) (store
 	if existing && stored.Status != thread.RunPending {
 		return stored, nil
 	}
+	failpoint.Here(failpoint.RunStored, stored.ThreadID)
 	return stored, s.handOver(ctx, &stored, existing)
 }
 
@@ -159,6 +161,7 @@ func (s *Server) handOver(ctx context.Context, run *store.Run, again bool) error
 	}
 	err := s.offer(ctx, run, request)
 	if err == nil || errors.Is(err, threadclient.ErrNoWorker) {
+		failpoint.Here(failpoint.RunTaken, run.ThreadID)
 		return nil
 	}
 	answer := s.refused(ctx, run, err)
@@ -218,9 +221,11 @@ func (s *Server) refused(ctx context.Context, run *store.Run, err error) error {
 	switch no.Type {
 	case step.ErrBusy:
 		return s.busy(ctx, run)
+	case step.ErrCrowded:
+		return crowded(no)
 	case step.ErrThreadGone:
 		return threadNotFound(run.ThreadID)
-	case step.ErrNoQuestion:
+	case step.ErrNoQuestion, step.ErrNewer:
 		return &apiError{status: http.StatusConflict, detail: no.Reason, cause: err}
 	}
 	return &apiError{status: http.StatusUnprocessableEntity, detail: no.Reason, cause: err}

@@ -101,6 +101,9 @@ func (t *threadTail) locate(ctx context.Context) error {
 func (t *threadTail) run(ctx context.Context) error {
 	for {
 		events, err := t.read(ctx)
+		if errors.Is(err, store.ErrUnavailable) {
+			err = t.waitForStore(ctx)
+		}
 		if err != nil {
 			return err
 		}
@@ -115,7 +118,7 @@ func (t *threadTail) run(ctx context.Context) error {
 			if errors.Is(err, store.ErrNotFound) {
 				return t.out.settle() // the thread was deleted
 			}
-			if err != nil {
+			if err != nil && !errors.Is(err, store.ErrUnavailable) {
 				return err
 			}
 		}

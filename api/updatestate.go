@@ -74,8 +74,12 @@ func (s *Server) updateRefused(ctx context.Context, t *store.Thread, err error) 
 		return temporalError(err)
 	case no.Type == step.ErrBusy:
 		return s.inFlight(ctx, t.ID, "Cancel it, or wait for its end, before the state is changed.")
+	case no.Type == step.ErrCrowded:
+		return crowded(no)
 	case no.Type == step.ErrThreadGone:
 		return threadNotFound(t.ID)
+	case no.Type == step.ErrNewer:
+		return &apiError{status: http.StatusConflict, detail: no.Reason, cause: err}
 	}
 	return &apiError{status: http.StatusUnprocessableEntity, detail: no.Reason, cause: err}
 }
@@ -100,7 +104,11 @@ func parseUpdate(body object) (step.UpdateState, error) {
 		update.Title = &title
 	}
 	if values.get("artifacts") != nil {
-		update.Artifacts = &step.Replaced{Paths: values.texts("artifacts")}
+		paths := values.texts("artifacts")
+		if kept := thread.NewestPaths(paths); len(kept) < len(paths) {
+			return update, fail(http.StatusRequestEntityTooLarge, "The artifacts have more than %d KiB of paths", thread.MaxArtifacts>>10)
+		}
+		update.Artifacts = &step.Replaced{Paths: paths}
 	}
 	if err := body.err(); err != nil {
 		return update, err

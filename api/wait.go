@@ -24,6 +24,8 @@ type keepAlive struct {
 
 func (k *keepAlive) frame(frame) error { return nil }
 
+func (k *keepAlive) notice(string) error { return nil }
+
 func (k *keepAlive) settle() error {
 	if time.Since(k.last) < k.heartbeat {
 		return nil
@@ -49,6 +51,7 @@ func (k *keepAlive) due() time.Duration { return untilDue(k.last, k.heartbeat) }
 type silent struct{ heartbeat time.Duration }
 
 func (silent) frame(frame) error    { return nil }
+func (silent) notice(string) error  { return nil }
 func (silent) settle() error        { return nil }
 func (s silent) due() time.Duration { return s.heartbeat }
 func isGone(err error) bool         { return errors.Is(err, errClientGone) }
@@ -95,7 +98,7 @@ func (s *Server) answerValues(c echo.Context, run *store.Run, cancelOnDrop bool)
 		return breakOff(c, &apiError{status: http.StatusServiceUnavailable, detail: "The server is shutting down; the run goes on", retry: 1})
 	case c.Request().Context().Err() != nil || isGone(err):
 		if cancelOnDrop {
-			s.cancelAbandoned(c.Request().Context(), run.ThreadID, run.ID)
+			s.cancelAbandoned(c.Request().Context(), run.User, run.ThreadID, run.ID)
 		}
 		return nil
 	}

@@ -45,6 +45,7 @@ type Config struct {
 	// for (1000); higher values are clamped to it.
 	MaxRecursionLimit int `yaml:"max_recursion_limit" conf:"min=1"`
 
+	Worker        Worker        `yaml:"worker"`
 	Thread        Thread        `yaml:"thread"`
 	Clarification Clarification `yaml:"clarification"`
 	Auth          Auth          `yaml:"auth"`

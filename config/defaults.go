@@ -20,8 +20,8 @@ func (c *Config) setDefaults() {
 	c.LogLevel = "info"
 	c.MaxRecursionLimit = 1000
 	for _, section := range []defaulter{
-		&c.Sandbox, &c.LLMCall, &c.CircuitBreaker, &c.LoopDetection, &c.Uploads, &c.Thread, &c.Clarification, &c.Auth,
-		&c.ToolOutput, &c.ReadBeforeWrite, &c.Guardrails, &c.Memory,
+		&c.Sandbox, &c.LLMCall, &c.CircuitBreaker, &c.LoopDetection, &c.Uploads, &c.Worker, &c.Thread, &c.Clarification,
+		&c.Auth, &c.ToolOutput, &c.ReadBeforeWrite, &c.Guardrails, &c.Memory,
 	} {
 		section.setDefaults()
 	}
@@ -64,6 +64,8 @@ func (l *LoopDetection) setDefaults() {
 func (u *Uploads) setDefaults() {
 	*u = Uploads{MaxFiles: 10, MaxFileSize: 50 << 20, MaxTotalSize: 100 << 20}
 }
+
+func (w *Worker) setDefaults() { *w = Worker{StickyCache: 200} }
 
 func (t *Thread) setDefaults() {
 	*t = Thread{

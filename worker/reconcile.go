@@ -13,6 +13,7 @@ import (
 	"deerflow/internal/store"
 	"deerflow/internal/thread"
 	"deerflow/internal/threadclient"
+	"deerflow/workflows"
 )
 
 // Reconciler brings Temporal in line with the store, which is right where the
@@ -26,6 +27,8 @@ type Reconciler struct {
 	// Shared: other processes take requests meanwhile. A young run that its
 	// thread refuses is theirs to withdraw, since they may ask again.
 	Shared bool
+
+	told map[string]bool // threads that wait for a newer program; the log has named them
 }
 
 // Periods and age of the reconciler's rounds: a younger run is most likely on
@@ -47,7 +50,29 @@ func (r *Reconciler) Boot(ctx context.Context, threadIDs []string) error {
 			threadIDs = append(threadIDs, run.ThreadID)
 		}
 	}
+	if threadIDs, err = r.known(ctx, threadIDs); err != nil {
+		return err
+	}
 	return each(ctx, threadIDs, r.thread)
+}
+
+// known leaves out the threads whose work a newer program has begun: that one
+// starts them when it is back.
+func (r *Reconciler) known(ctx context.Context, threadIDs []string) ([]string, error) {
+	held, err := r.Store.HeldThreads(ctx, workflows.LoopVersion)
+	if err != nil {
+		return nil, fmt.Errorf("list the threads of a newer program: %w", err)
+	}
+	for _, id := range held {
+		if !r.told[id] {
+			r.Logger.Warn("A thread waits for a newer version of this program, which began its run; stop the run to use the thread before", "thread", id)
+		}
+	}
+	r.told = map[string]bool{}
+	for _, id := range held {
+		r.told[id] = true
+	}
+	return slices.DeleteFunc(threadIDs, func(id string) bool { return r.told[id] }), nil
 }
 
 // Run reconciles from time to time, until the context ends: runs that are
@@ -81,6 +106,9 @@ func (r *Reconciler) round(ctx context.Context, before time.Time) error {
 	if err != nil {
 		return fmt.Errorf("list active threads: %w", err)
 	}
+	if active, err = r.known(ctx, active); err != nil {
+		return err
+	}
 	return each(ctx, active, r.wake)
 }
 
@@ -91,7 +119,7 @@ func (r *Reconciler) old(ctx context.Context, before time.Time) error {
 		return fmt.Errorf("list pending runs: %w", err)
 	}
 	for _, run := range pending {
-		if run.CreatedAt.Before(before) {
+		if run.CreatedAt.Before(before) && !r.told[run.ThreadID] {
 			if err := r.resubmit(ctx, run); err != nil {
 				return err
 			}
@@ -143,6 +171,10 @@ func (r *Reconciler) resubmit(ctx context.Context, run store.Run) error {
 	out, err := r.Threads.Submit(ctx, run.User, run.ThreadID, submit)
 	var refused *threadclient.RefusedError
 	switch {
+	case errors.As(err, &refused) && refused.Type == step.ErrCrowded:
+		return nil // it was acknowledged, and is taken when there is room
+	case errors.As(err, &refused) && refused.Type == step.ErrNewer:
+		return nil // it waits behind the run of a newer program
 	case errors.As(err, &refused):
 		return r.withdraw(ctx, run, refused.Reason)
 	case err != nil:

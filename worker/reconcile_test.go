@@ -18,6 +18,7 @@ import (
 	"deerflow/internal/store"
 	"deerflow/internal/thread"
 	"deerflow/internal/threadclient"
+	"deerflow/workflows"
 )
 
 // startOperation is one that nobody looks into.
@@ -123,6 +124,28 @@ func TestBootStartsAThreadThatWaitsFromItsCheckpoint(t *testing.T) {
 	require.NoError(t, s.r.Boot(t.Context(), active))
 	s.c.AssertCalled(t, "ExecuteWorkflow", mock.Anything,
 		mock.MatchedBy(func(o client.StartWorkflowOptions) bool { return o.ID == "thread/t" }), step.ThreadWorkflow, mock.Anything)
+}
+
+// What a newer program has begun is left alone, with all that waits behind it.
+func TestWorkOfANewerProgramIsLeftAlone(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	s.submitted("t", "r")
+	_, err := s.r.Store.StartRun(t.Context(), store.StartRun{
+		Ref: step.Ref{Thread: "t", User: "default", Run: "r"}, LoopVersion: workflows.LoopVersion + 1, At: time.Now(),
+	})
+	require.NoError(t, err)
+	s.submitted("t", "behind")
+	active, err := s.r.Store.ActiveThreads(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, []string{"t"}, active)
+	require.NoError(t, s.r.Boot(t.Context(), active))
+	require.NoError(t, s.r.round(t.Context(), time.Now().Add(time.Hour)))
+	s.c.AssertNotCalled(t, "ExecuteWorkflow", mock.Anything, mock.Anything, mock.Anything, mock.Anything)
+	s.c.AssertNotCalled(t, "UpdateWithStartWorkflow", mock.Anything, mock.Anything)
+	run, err := s.r.Store.GetRun(t.Context(), "t", "behind")
+	require.NoError(t, err)
+	require.Equal(t, thread.RunPending, run.Status)
 }
 
 func TestARoundLeavesYoungRunsAlone(t *testing.T) {

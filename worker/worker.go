@@ -22,9 +22,6 @@ type Options struct {
 	// StickyTimeout is how long a workflow task waits for the worker that has
 	// the workflow in memory: what a killed process costs, at least.
 	StickyTimeout time.Duration
-	// CachedWorkflows bounds the workflows kept in memory, for the whole
-	// process.
-	CachedWorkflows int
 	// OnFatal is told when the worker has given up for good; may be nil.
 	OnFatal func(error)
 }
@@ -36,12 +33,15 @@ const pollers = 16
 // heartbeatThrottle is the fallback for a cancel that the server could not push.
 const heartbeatThrottle = time.Second
 
+// KeepInMemory bounds the workflows that stay in memory between two of their
+// tasks, for the whole process; with 0 none does. The first worker of a process
+// settles it for all, and an embedded Temporal server has workers of its own: it
+// has to be called before either starts.
+func KeepInMemory(workflows int) { worker.SetStickyWorkflowCacheSize(workflows) }
+
 // New makes a worker that is not started yet.
 func New(o Options) worker.Worker {
-	if o.CachedWorkflows > 0 {
-		worker.SetStickyWorkflowCacheSize(o.CachedWorkflows)
-	}
-	w := worker.New(o.Temporal, step.TaskQueue, worker.Options{
+	options := worker.Options{
 		MaxConcurrentWorkflowTaskPollers: pollers,
 		MaxConcurrentActivityTaskPollers: pollers,
 		MaxHeartbeatThrottleInterval:     heartbeatThrottle,
@@ -53,7 +53,9 @@ func New(o Options) worker.Worker {
 		// the thread again from its checkpoint (M09).
 		WorkflowPanicPolicy: worker.FailWorkflow,
 		OnFatalError:        o.OnFatal,
-	})
+	}
+	atFailpoints(&options)
+	w := worker.New(o.Temporal, step.TaskQueue, options)
 	Register(w)
 	o.Activities.Register(w)
 	return w

@@ -109,12 +109,33 @@ const (
 // that a workflow task never hangs in it; the pauses are timers that one can
 // see, and that a stop or a new message is not held up by.
 func (c *conversation) local(ctx workflow.Context, name string, in, out any) error {
-	pause := firstPause
-	for {
-		err := workflow.ExecuteLocalActivity(localOptions(ctx), name, in).Get(ctx, out)
+	return c.outlast(ctx, name, func() (again bool, err error) {
+		err = workflow.ExecuteLocalActivity(localOptions(ctx, name), name, in).Get(ctx, out)
 		var app *temporal.ApplicationError
-		if err == nil || errors.As(err, &app) && app.NonRetryable() || ctx.Err() != nil {
-			c.notice = ""
+		final := errors.As(err, &app) && app.NonRetryable() && app.Type() != step.ErrStoreAway
+		return err != nil && !final, err
+	})
+}
+
+// activity runs an activity, and again for as long as it says that the database
+// is away: how often a model or a tool may be tried has nothing to do with that.
+func (c *conversation) activity(ctx workflow.Context, name string, in, out any) error {
+	return c.outlast(ctx, name, func() (again bool, err error) {
+		err = workflow.ExecuteActivity(ctx, name, in).Get(ctx, out)
+		return typed(err, step.ErrStoreAway), err
+	})
+}
+
+// outlast tries until the database is back, with a pause that one can see
+// between two tries. A cancel ends it.
+func (c *conversation) outlast(ctx workflow.Context, name string, try func() (again bool, err error)) error {
+	for pause := firstPause; ; pause = min(2*pause, longestWait) {
+		again, err := try()
+		if !again || ctx.Err() != nil {
+			if c.notice != "" {
+				c.notice = ""
+				c.show(ctx)
+			}
 			return err
 		}
 		workflow.GetLogger(ctx).Warn("The database does not answer; trying again", "step", name, "pause", pause, "error", err)
@@ -124,7 +145,6 @@ func (c *conversation) local(ctx workflow.Context, name string, in, out any) err
 		if err := timer.Get(ctx, nil); err != nil {
 			return err
 		}
-		pause = min(2*pause, longestWait)
 	}
 }
 

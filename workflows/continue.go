@@ -13,7 +13,7 @@ import (
 func (c *conversation) grown(ctx workflow.Context) bool {
 	info := workflow.GetInfo(ctx)
 	s := c.in.Settings
-	return info.GetContinueAsNewSuggested() ||
+	return c.taken >= renewAfter || info.GetContinueAsNewSuggested() ||
 		s.ContinueEvents > 0 && info.GetCurrentHistoryLength()-c.baseLen >= s.ContinueEvents ||
 		s.ContinueBytes > 0 && info.GetCurrentHistorySize()-c.baseSize >= s.ContinueBytes
 }
@@ -22,7 +22,7 @@ func (c *conversation) grown(ctx workflow.Context) bool {
 // called between turns only, so no activity is live; handlers and signals are
 // drained first, since what they brought would be lost.
 func (c *conversation) continueAsNew(ctx workflow.Context) error {
-	if err := workflow.Await(ctx, func() bool { return workflow.AllHandlersFinished(ctx) }); err != nil {
+	if err := c.finishHandlers(ctx); err != nil {
 		return err
 	}
 	c.drain(ctx)
@@ -41,9 +41,23 @@ func (c *conversation) continueAsNew(ctx workflow.Context) error {
 		return fmt.Errorf("encode the carried state: %w", err)
 	}
 	next := c.in
-	next.Stopped = false
+	next.Stopped, next.Waiting = false, nil
 	next.Carried = carried
 	return workflow.NewContinueAsNewError(ctx, Thread, next)
+}
+
+// finishHandlers waits until no handler is at work. One that waits for its
+// update of the state to be stored gets that done.
+func (c *conversation) finishHandlers(ctx workflow.Context) error {
+	for {
+		if err := c.takeEdits(ctx); err != nil {
+			return err
+		}
+		err := workflow.Await(ctx, func() bool { return len(c.edits) > 0 || workflow.AllHandlersFinished(ctx) })
+		if err != nil || len(c.edits) == 0 {
+			return err
+		}
+	}
 }
 
 // resume takes up what was asked for while the workflow continued as new.

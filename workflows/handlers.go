@@ -16,6 +16,10 @@ import (
 // a continue-as-new, where Temporal forgets update ids.
 const takenKept = 256
 
+// longestAnswer is how many bytes an answer may have that does not come through
+// the API: it stands in the history, and is carried until its run starts.
+const longestAnswer = 8 << 10
+
 // register sets the handlers. They only change state and return; a handler
 // waits for nothing but the thread's state, and for the commit of an update of
 // it.
@@ -90,6 +94,8 @@ func (c *conversation) signalledAnswer(ctx workflow.Context, a step.Answer) {
 	}
 	if err != nil {
 		workflow.GetLogger(ctx).Warn("A signalled answer was not taken", "question", a.ID, "error", err)
+		c.notice = "A signalled answer was not taken: " + reason(err) // whoever sent it hears nothing else
+		c.show(ctx)
 	}
 }
 
@@ -107,18 +113,25 @@ func (c *conversation) validateSubmit(_ workflow.Context, s step.SubmitRun) erro
 	if s.RunID == "" {
 		return refuse(step.ErrInvalid, "a run needs an id")
 	}
-	if !c.loaded || slices.Contains(c.st.Taken, s.RunID) {
+	if !c.loaded {
 		return nil
+	}
+	if slices.Contains(c.st.Taken, s.RunID) {
+		return refuse(step.ErrDuplicate, fmt.Sprintf("run %s was taken before", s.RunID))
 	}
 	return c.admissible(s)
 }
 
 // admissible refuses a run that cannot be taken as the thread is now.
 func (c *conversation) admissible(s step.SubmitRun) error {
+	replaces := s.Multitask == thread.MultitaskInterrupt || s.Multitask == thread.MultitaskRollback
+	if c.held != nil && (c.status() != thread.StatusBusy || !replaces) {
+		return c.held
+	}
 	if c.status() == thread.StatusBusy {
 		switch s.Multitask {
 		case thread.MultitaskInterrupt, thread.MultitaskRollback, thread.MultitaskEnqueue:
-			return nil
+			return c.crowded()
 		default:
 			return refuse(step.ErrBusy, fmt.Sprintf("Thread %s already has an active run", c.in.Thread))
 		}
@@ -132,6 +145,7 @@ func (c *conversation) admissible(s step.SubmitRun) error {
 }
 
 func (c *conversation) submit(ctx workflow.Context, s step.SubmitRun) (step.SubmitResult, error) {
+	c.taken++
 	if err := c.ready(ctx); err != nil {
 		return step.SubmitResult{}, err
 	}
@@ -168,7 +182,13 @@ func (c *conversation) validateCancel(_ workflow.Context, r step.CancelRun) erro
 	if r.Action != "" && r.Action != thread.CancelInterrupt && r.Action != thread.CancelRollback {
 		return refuse(step.ErrInvalid, fmt.Sprintf("cancel action %q is neither interrupt nor rollback", r.Action))
 	}
-	if !c.loaded || c.cancellable(r) {
+	switch owner := r.User == "" || r.User == c.in.User; {
+	case !owner:
+	case !c.loaded:
+		return nil
+	case c.stopping(r):
+		return refuse(step.ErrDuplicate, fmt.Sprintf("Run %s is being stopped already", r.RunID))
+	case c.cancellable(r):
 		return nil
 	}
 	return refuse(step.ErrNotCancellable, fmt.Sprintf("Run %s is not cancellable", r.RunID))
@@ -182,7 +202,16 @@ func (c *conversation) cancellable(r step.CancelRun) bool {
 	return slices.ContainsFunc(c.st.Queue, is) || r.RunID != "" && slices.ContainsFunc(c.dropped, is)
 }
 
+// stopping reports whether a stop changes nothing, since the run that is being
+// worked on is being stopped in that way.
+func (c *conversation) stopping(r step.CancelRun) bool {
+	l := c.st.Loop
+	return l != nil && !l.Waiting && c.cancel != nil && (r.RunID == "" || r.RunID == l.RunID) &&
+		(c.cancel.Action == thread.CancelRollback || r.Action != thread.CancelRollback)
+}
+
 func (c *conversation) cancelRun(ctx workflow.Context, r step.CancelRun) (step.CancelResult, error) {
+	c.taken++
 	if err := c.ready(ctx); err != nil {
 		return step.CancelResult{}, err
 	}
@@ -202,7 +231,7 @@ func (c *conversation) cancelRun(ctx workflow.Context, r step.CancelRun) (step.C
 	}
 	out.RunID = c.st.Loop.RunID
 	if c.st.Loop.Waiting {
-		c.closeAsked, c.closeBack = true, r.Action == thread.CancelRollback
+		c.closeAsked, c.closeBack = true, c.closeBack || r.Action == thread.CancelRollback
 		return out, nil
 	}
 	c.stop(r)
@@ -227,6 +256,9 @@ func (c *conversation) validateAnswer(_ workflow.Context, a step.Answer) error {
 	if a.Text == "" {
 		return refuse(step.ErrInvalid, "an answer needs a text")
 	}
+	if len(a.Text) > longestAnswer {
+		return refuse(step.ErrInvalid, fmt.Sprintf("the text of the answer has %d bytes, at most %d can be taken here: send a longer one as a message, through the API", len(a.Text), longestAnswer))
+	}
 	if !c.loaded {
 		return nil
 	}
@@ -236,6 +268,9 @@ func (c *conversation) validateAnswer(_ workflow.Context, a step.Answer) error {
 
 // question finds the open question that an answer is for.
 func (c *conversation) question(id string) (thread.Interrupt, error) {
+	if c.held != nil {
+		return thread.Interrupt{}, c.held
+	}
 	if l := c.st.Loop; l != nil && l.Waiting && len(c.st.Queue) == 0 && !c.closeAsked {
 		for _, i := range c.st.Interrupts {
 			if id == "" || id == i.ID {
@@ -247,6 +282,7 @@ func (c *conversation) question(id string) (thread.Interrupt, error) {
 }
 
 func (c *conversation) answer(ctx workflow.Context, a step.Answer) (step.AnswerResult, error) {
+	c.taken++
 	if err := c.ready(ctx); err != nil {
 		return step.AnswerResult{}, err
 	}

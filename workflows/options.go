@@ -49,9 +49,11 @@ func modelOptions(ctx workflow.Context, l *loop) workflow.Context {
 	})
 }
 
-// toolOptions: every class has three attempts, for what differs is what a second
+// toolOptions: every class has five attempts, for what differs is what a second
 // one does. A read runs again; a write finds its own effect; an unsafe tool that
-// was started once only reports that it may have run.
+// was started once only reports that it may have run. A tool's failure is a
+// result, so all attempts are for lost workers; one that stands still may take a
+// task or two with it before the server hangs up.
 func toolOptions(ctx workflow.Context, call *middleware.ToolCall, reply *step.Reply) workflow.Context {
 	timeout := call.Tool.Timeout
 	if timeout <= 0 || reply != nil {
@@ -62,7 +64,7 @@ func toolOptions(ctx workflow.Context, call *middleware.ToolCall, reply *step.Re
 		HeartbeatTimeout:    heartbeat,
 		Summary:             toolSummary(call),
 		RetryPolicy: &temporal.RetryPolicy{
-			InitialInterval: 200 * time.Millisecond, BackoffCoefficient: 2, MaximumInterval: 5 * time.Second, MaximumAttempts: 3,
+			InitialInterval: 200 * time.Millisecond, BackoffCoefficient: 2, MaximumInterval: 5 * time.Second, MaximumAttempts: 5,
 		},
 	})
 }
@@ -102,10 +104,21 @@ func words(raw json.RawMessage) string {
 	return strings.Join(names, ", ")
 }
 
-// localOptions: a try of a local activity takes a second at most.
-func localOptions(ctx workflow.Context) workflow.Context {
+// How long one try of a local activity may take. A commit is small, and must not
+// hold up a stop; to load a thread is to read all that is in view, and nobody
+// can wait for anything else meanwhile.
+const (
+	longestCommit = time.Second
+	longestLoad   = time.Minute
+)
+
+func localOptions(ctx workflow.Context, name string) workflow.Context {
+	timeout := longestCommit
+	if name == step.LoadThread {
+		timeout = longestLoad
+	}
 	return workflow.WithLocalActivityOptions(ctx, workflow.LocalActivityOptions{
-		StartToCloseTimeout: time.Second,
+		StartToCloseTimeout: timeout,
 		RetryPolicy:         &temporal.RetryPolicy{InitialInterval: 50 * time.Millisecond, BackoffCoefficient: 1, MaximumAttempts: 1},
 	})
 }

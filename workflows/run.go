@@ -3,6 +3,7 @@ package workflows
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"go.temporal.io/sdk/temporal"
@@ -33,12 +34,15 @@ func (c *conversation) work(ctx workflow.Context) (renew bool, err error) {
 	if c.cancel != nil {
 		cancelTurn() // asked for between two runs of this workflow
 	}
-	out := c.attempt(ctx, turnCtx)
+	out := outcome{cancelled: true} // a loop that was held is taken up for its stop alone
+	if l := c.st.Loop; !l.Started || checkLoop(l.Version) == nil {
+		out = c.attempt(ctx, turnCtx)
+	}
 	c.cancelTurn = nil
 	if out.renew {
 		return true, nil
 	}
-	if typed(out.err, step.ErrThreadGone) {
+	if typed(out.err, step.ErrThreadGone) || typed(out.err, step.ErrOvertaken) || typed(out.err, step.ErrNewer) {
 		return false, out.err
 	}
 	if out.refused {
@@ -60,6 +64,7 @@ func (c *conversation) attempt(ctx, turnCtx workflow.Context) outcome {
 			return outcome{err: err, refused: typed(err, step.ErrRunGone)}
 		}
 	}
+	c.takeUnfinished(fresh)
 	chain, err := chainOf(ctx, l)
 	if err == nil {
 		err = chain.Restore(ctx, l.Memory)
@@ -97,10 +102,41 @@ func chainOf(ctx workflow.Context, l *loop) (*middleware.Chain, error) {
 	return middleware.Lead(ctx, &l.Plan)
 }
 
+// takeUnfinished makes what a lost workflow had begun of a stopped run our own, to
+// be sealed at its end. What it had made comes into view, unless the start of the
+// run has brought it.
+func (c *conversation) takeUnfinished(started bool) {
+	run := c.st.Loop.RunID
+	i := slices.IndexFunc(c.unfinished, func(u step.Unfinished) bool { return u.Run == run })
+	if i < 0 {
+		return
+	}
+	u := c.unfinished[i]
+	c.unfinished = slices.Delete(c.unfinished, i, i+1)
+	for _, d := range u.Made {
+		if !started {
+			c.st.NextPos = max(c.st.NextPos, d.Pos+1)
+			c.take(d)
+		}
+	}
+	for _, s := range u.Seals {
+		pos := s.Pos
+		if s.Stream {
+			pos = c.position()
+		}
+		c.st.NextPos = max(c.st.NextPos, pos+1)
+		c.flights = append(c.flights, flight{id: s.MessageID, pos: pos, stream: s.Stream, fallback: s.Fallback})
+	}
+}
+
 // start resolves the plan and takes the run's messages into view.
 func (c *conversation) start(ctx workflow.Context) error {
 	l := c.st.Loop
-	in := step.StartRunInput{Ref: c.ref(0), Pos: c.st.NextPos, Options: l.Options, KeepPlan: l.PlanHash}
+	parent := c.st.Checkpoint
+	in := step.StartRunInput{Ref: c.ref(0), Pos: c.st.NextPos, Parent: &parent, Options: l.Options, KeepPlan: l.PlanHash}
+	if in.LoopVersion = l.Version; l.Version == 0 {
+		in.LoopVersion = loopVersion
+	}
 	if l.Next != nil {
 		in.Message, in.Stop = l.Next.Message, l.Next.Stop
 	}
@@ -111,7 +147,15 @@ func (c *conversation) start(ctx workflow.Context) error {
 		}
 	}
 	var out step.StartRunResult
-	if err := workflow.ExecuteActivity(startRunOptions(ctx), step.StartRun, in).Get(ctx, &out); err != nil {
+	if err := c.activity(startRunOptions(ctx), step.StartRun, in, &out); err != nil {
+		return err
+	}
+	// The version stands in the history from here on. A replay by an older program
+	// ends here, before it would do something else than is recorded.
+	if l.Version == 0 {
+		l.Version = max(out.LoopVersion, firstLoop)
+	}
+	if err := checkLoop(l.Version); err != nil && !in.Stop {
 		return err
 	}
 	l.PlanHash, l.Plan, l.Started, l.Next = out.PlanHash, out.Plan, true, nil
@@ -158,8 +202,6 @@ func (c *conversation) finish(ctx workflow.Context, out outcome) error {
 			out.err = err
 		}
 	}
-	rollback := out.cancelled && c.cancel.Action == thread.CancelRollback
-	end := c.ended(ctx, out, rollback)
 	seals := c.seals(out)
 	if err := c.letCancelLeave(ctx, out, seals); err != nil {
 		return err
@@ -167,6 +209,9 @@ func (c *conversation) finish(ctx workflow.Context, out outcome) error {
 	if err := c.flush(ctx); err != nil {
 		return err
 	}
+	// Only now: a rollback may have come while the database was waited for.
+	rollback := out.cancelled && c.cancel.Action == thread.CancelRollback
+	end := c.ended(ctx, out, rollback)
 	if rollback {
 		c.rollBack()
 	}

@@ -12,14 +12,6 @@ import (
 // stateVersion is the version of the carried state and of checkpoints.
 const stateVersion = 1
 
-// loopVersion is pinned in a loop when it starts, so that a loop which was
-// begun by an older binary goes on by the rules that it began with.
-//
-//	1: the first chain; a turn's commit is made when the turn ends.
-//	2: the whole chain; a turn's commit is made right before the next model call,
-//	   with what the before-model hooks add.
-const loopVersion = 2
-
 // threadState is what a thread carries over a continue-as-new, and, without
 // what the store has anyway, what its checkpoints hold. It stays small: no
 // bodies, no digests.
@@ -63,7 +55,7 @@ type late struct {
 // loop is the turn loop of a question: from the message that starts it to the
 // answer, over all clarifications and the API runs that these take.
 type loop struct {
-	Version  int                        `json:"version"`
+	Version  int                        `json:"version"`           // of the rules it goes by, from its start to its end
 	RunID    string                     `json:"run_id"`            // the API run that it works for, or worked for last
 	Waiting  bool                       `json:"waiting,omitempty"` // it stands still with a question
 	Options  thread.RunOptions          `json:"options"`
@@ -99,6 +91,8 @@ type queuedRun struct {
 	Stop bool `json:"stop,omitempty"`
 	// Message is set for a run that the workflow itself makes.
 	Message *thread.Message `json:"message,omitempty"`
+	// LoopVersion is that of a run which had started when its workflow was lost.
+	LoopVersion int `json:"loop_version,omitempty"`
 }
 
 // checkpointed is the part of the state that goes into a checkpoint. The cursor
@@ -137,8 +131,8 @@ func (s *threadState) restore(head *step.Head, plan *agent.Summary) error {
 	if err := json.Unmarshal(head.Data, &c); err != nil {
 		return fmt.Errorf("read checkpoint %s: %w", head.ID, err)
 	}
-	if c.Version > stateVersion {
-		return fmt.Errorf("checkpoint %s was written by a newer version (%d, this one reads %d)", head.ID, c.Version, stateVersion)
+	if err := checkState(c.Version); err != nil {
+		return err
 	}
 	if c.Loop != nil {
 		l := c.Loop.loop

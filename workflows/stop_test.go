@@ -37,7 +37,22 @@ func TestStopKeepsTheTextAndLeavesAValidHistory(t *testing.T) {
 	require.Equal(t, []thread.Segment{{From: 0, To: 3}}, w.calls[1].Cursor.Segments, "question, half an answer, new question")
 }
 
-func TestStopWhileToolsRunGivesEachCallAResult(t *testing.T) {
+func TestAStopOfSomebodyElseIsRefused(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	var theirs, owners *outcomeOf[step.CancelResult]
+	w.model = func(ctx context.Context, in step.CallModelInput) (step.CallModelResult, error) {
+		theirs = w.stop(0, step.CancelRun{RunID: "r1", User: "somebody"})
+		owners = w.stop(time.Second, step.CancelRun{RunID: "r1", User: "default"})
+		return step.CallModelResult{}, hang(ctx)
+	}
+	w.submit(0, step.SubmitRun{RunID: "r1"}, "go")
+	w.run()
+	require.Error(t, theirs.err)
+	require.NoError(t, owners.err)
+}
+
+func TestB01StopWhileToolsRunGivesEachCallAResult(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.model = func(context.Context, step.CallModelInput) (step.CallModelResult, error) {

@@ -27,13 +27,23 @@ func Thread(ctx workflow.Context, in step.ThreadInput) error {
 	}
 	workflow.GoNamed(ctx, "cancellation", func(ctx workflow.Context) { c.obeyCancel(ctx, root) })
 	if err := c.load(ctx); err != nil {
+		if c.in.Carried != nil && typed(err, step.ErrNewer) {
+			return err // whoever waits asks the workflow that starts from the checkpoint
+		}
 		c.loadErr, c.loaded = err, true
 		// Whoever waits is told before the workflow ends.
 		_ = workflow.Await(ctx, func() bool { return workflow.AllHandlersFinished(ctx) })
 		return err
 	}
 	c.loaded = true
-	return c.serve(ctx)
+	if c.held != nil {
+		return c.hold(ctx)
+	}
+	err := c.serve(ctx)
+	if typed(err, step.ErrOvertaken) {
+		return c.reload(ctx)
+	}
+	return err
 }
 
 // conversation is the thread workflow at work. Only st outlives it.
@@ -43,7 +53,8 @@ type conversation struct {
 	digests  []thread.Digest // of the messages in view
 	loaded   bool
 	loadErr  error
-	baseLen  int // events and bytes of history when this workflow run began
+	held     error // why this program may not go on with the thread's work
+	baseLen  int   // events and bytes of history when this workflow run began
 	baseSize int
 
 	chain      *middleware.Chain
@@ -55,12 +66,15 @@ type conversation struct {
 	closeBack  bool                // ... and its run rolled back
 	leaving    bool                // the workflow was cancelled: it ends what it does, then itself
 	edits      []*edit             // updates of the state that are not stored yet
+	taken      int                 // updates that this workflow run has taken
+	turned     bool                // this workflow run has taken a turn
 
-	flights   []flight           // messages that activities may be writing
-	fresh     []step.NewMessage  // messages of the framework since the last commit
-	revisions []thread.Revision  // since the last commit
-	update    thread.StateUpdate // since the last commit
-	notice    string             // for people: what is being waited for
+	unfinished []step.Unfinished  // of stopped runs that a lost workflow had begun
+	flights    []flight           // messages that activities may be writing
+	fresh      []step.NewMessage  // messages of the framework since the last commit
+	revisions  []thread.Revision  // since the last commit
+	update     thread.StateUpdate // since the last commit
+	notice     string             // for people: what is being waited for
 }
 
 // flight is a message whose activity has been started and has not returned.
@@ -79,12 +93,15 @@ func newConversation(ctx workflow.Context, in step.ThreadInput) *conversation {
 // load takes the state from the run before, or from the thread's checkpoint,
 // and the digests of the messages in view.
 func (c *conversation) load(ctx workflow.Context) error {
-	input := step.LoadThreadInput{Thread: c.in.Thread}
+	input := step.LoadThreadInput{Thread: c.in.Thread, Stopped: c.in.Stopped}
 	if c.in.Carried != nil {
 		// What came in by a handler meanwhile stays.
 		fresh := c.st
 		if err := json.Unmarshal(c.in.Carried, &c.st); err != nil {
 			return temporal.NewNonRetryableApplicationError("the carried state cannot be read: "+err.Error(), step.ErrInvalid, err)
+		}
+		if err := c.checkCarried(); err != nil {
+			return err
 		}
 		c.st.Queue = append(c.st.Queue, fresh.Queue...)
 		c.resume()
@@ -105,28 +122,63 @@ func (c *conversation) load(ctx workflow.Context) error {
 	}
 	c.st.Taken = append(c.st.Taken, out.Ended...)
 	if out.Head != nil {
-		if err := c.st.restore(out.Head, out.Plan); err != nil {
-			return temporal.NewNonRetryableApplicationError(err.Error(), step.ErrInvalid, err)
-		}
-		if l := c.st.Loop; l != nil && !l.Waiting {
-			c.st.Taken = append(c.st.Taken, l.RunID)
-			if c.in.Stopped {
-				c.cancel = &step.CancelRun{RunID: l.RunID, Action: thread.CancelInterrupt}
-			}
+		if err := c.fromCheckpoint(&out); err != nil {
+			return err
 		}
 	}
+	c.unfinished = out.Unfinished
 	c.takeUp(out.Running)
+	return c.takeWaiting()
+}
+
+// fromCheckpoint takes the state from the thread's newest checkpoint.
+func (c *conversation) fromCheckpoint(out *step.LoadThreadResult) error {
+	err := c.st.restore(out.Head, out.Plan)
+	switch {
+	case typed(err, step.ErrNewer):
+		return err
+	case err != nil:
+		return temporal.NewNonRetryableApplicationError(err.Error(), step.ErrInvalid, err)
+	}
+	l := c.st.Loop
+	if l == nil {
+		return nil
+	}
+	c.held = checkLoop(l.Version)
+	if !l.Waiting {
+		c.st.Taken = append(c.st.Taken, l.RunID)
+		c.cancel = c.stopOf(l.RunID, out.Running)
+	}
+	return nil
+}
+
+// stopOf is the stop of a run that a workflow before this one had begun: because
+// that one was ended from outside, or because the run was to be stopped already.
+func (c *conversation) stopOf(runID string, running []step.RunningRun) *step.CancelRun {
+	for _, r := range running {
+		if r.RunID == runID && r.Stopped != "" {
+			return &step.CancelRun{RunID: runID, Action: r.Stopped}
+		}
+	}
+	if c.in.Stopped {
+		return &step.CancelRun{RunID: runID, Action: thread.CancelInterrupt}
+	}
 	return nil
 }
 
 // takeUp queues runs that had started when a workflow before this one was lost,
 // or was ended from outside.
-func (c *conversation) takeUp(runs []step.SubmitRun) {
+func (c *conversation) takeUp(runs []step.RunningRun) {
 	for _, r := range runs {
-		if !slices.Contains(c.st.Taken, r.RunID) {
-			c.remember(r.RunID)
-			c.st.Queue = append(c.st.Queue, queuedRun{SubmitRun: r, Stop: c.in.Stopped})
+		if slices.Contains(c.st.Taken, r.RunID) {
+			continue
 		}
+		version := max(r.LoopVersion, firstLoop)
+		if err := checkLoop(version); err != nil {
+			c.held = err
+		}
+		c.remember(r.RunID)
+		c.st.Queue = append(c.st.Queue, queuedRun{SubmitRun: r.SubmitRun, Stop: c.in.Stopped || r.Stopped != "", LoopVersion: version})
 	}
 }
 
@@ -142,6 +194,10 @@ func (c *conversation) serve(ctx workflow.Context) error {
 				if err := c.tidy(ctx); err != nil {
 					return err
 				}
+				// Clients may change the state again and again without a run.
+				if c.grown(ctx) {
+					return c.continueAsNew(ctx)
+				}
 				continue
 			}
 			if len(c.st.Queue) == 0 { // leaving
@@ -154,9 +210,6 @@ func (c *conversation) serve(ctx workflow.Context) error {
 			return err
 		}
 		if renew || c.grown(ctx) {
-			if err := c.takeEdits(ctx); err != nil { // none while a run is active
-				return err
-			}
 			return c.continueAsNew(ctx)
 		}
 	}
@@ -194,7 +247,7 @@ func (c *conversation) rest(ctx workflow.Context) (idle bool, err error) {
 		c.unanswered(ctx)
 		return false, nil
 	}
-	if err := workflow.Await(ctx, func() bool { return workflow.AllHandlersFinished(ctx) }); err != nil {
+	if err := c.finishHandlers(ctx); err != nil {
 		return false, err
 	}
 	c.drain(ctx)
@@ -221,7 +274,7 @@ func (c *conversation) obeyCancel(ctx, root workflow.Context) {
 
 // leave ends a workflow that was cancelled. The next message starts it again.
 func (c *conversation) leave(ctx workflow.Context) error {
-	if err := workflow.Await(ctx, func() bool { return workflow.AllHandlersFinished(ctx) }); err != nil {
+	if err := c.finishHandlers(ctx); err != nil {
 		return err
 	}
 	c.show(ctx)
@@ -242,8 +295,12 @@ func (c *conversation) unanswered(ctx workflow.Context) {
 func (c *conversation) begin() {
 	next := c.st.Queue[0]
 	c.st.Queue = c.st.Queue[1:]
-	if next.Stop {
+	if next.Stop || next.Stopped != "" {
+		next.Stop = true
 		c.cancel = &step.CancelRun{RunID: next.RunID, Action: thread.CancelInterrupt}
+		if next.Stopped != "" {
+			c.cancel.Action = next.Stopped
+		}
 	}
 	b := before{Cursor: c.st.Cursor.Clone(), State: c.st.State.Clone()}
 	if l := c.st.Loop; l != nil {
@@ -253,7 +310,7 @@ func (c *conversation) begin() {
 		l.Options.DisableClarification = next.Options.DisableClarification
 		return
 	}
-	c.st.Loop = &loop{Version: loopVersion, RunID: next.RunID, Options: next.Options, Before: b, Next: &next}
+	c.st.Loop = &loop{Version: next.LoopVersion, RunID: next.RunID, Options: next.Options, Before: b, Next: &next}
 }
 
 // tidy ends runs that were cancelled in the queue, closes a question that was

@@ -112,8 +112,7 @@ func TestTheSameRunIsTakenOnce(t *testing.T) {
 		w.env.UpdateWorkflow(step.UpdateSubmitRun, "another-id", again, step.SubmitRun{RunID: "r1"})
 	}, time.Hour)
 	w.run()
-	require.NoError(t, again.err)
-	require.True(t, again.value.Duplicate)
+	require.True(t, typed(again.err, step.ErrDuplicate), "%v: a repeat leaves nothing in the history", again.err)
 	require.Len(t, w.calls, 1)
 }
 
@@ -218,7 +217,7 @@ func TestALoopIsWarnedThenStopped(t *testing.T) {
 	require.Equal(t, thread.RunSuccess, last.Ends[0].Status)
 }
 
-func TestTheTurnLimitEndsWithAnAnswerWithoutTools(t *testing.T) {
+func TestC07TheTurnLimitEndsWithAnAnswerWithoutTools(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.plan.MaxTurns = 3
@@ -379,7 +378,7 @@ func TestARunThatLostItsWorkflow(t *testing.T) {
 	t.Parallel()
 	for _, stopped := range []bool{false, true} {
 		w := newWorld(t)
-		w.head.Running = []step.SubmitRun{{RunID: "r1"}}
+		w.head.Running = []step.RunningRun{{SubmitRun: step.SubmitRun{RunID: "r1"}}}
 		w.texts["r1"] = []string{"one"}
 		w.model = func(context.Context, step.CallModelInput) (step.CallModelResult, error) { return says("ok") }
 		second := w.submit(0, step.SubmitRun{RunID: "r2", Multitask: thread.MultitaskEnqueue}, "two")
@@ -395,5 +394,34 @@ func TestARunThatLostItsWorkflow(t *testing.T) {
 		}
 		require.Equal(t, want, w.ends()[0].Status)
 		require.Equal(t, thread.RunSuccess, w.ends()[1].Status)
+	}
+}
+
+// A run that was to be stopped when its workflow and Temporal's database were
+// lost is ended as was asked, with what it had begun.
+func TestAStoppedRunThatLostItsWorkflow(t *testing.T) {
+	t.Parallel()
+	for _, action := range []thread.CancelAction{thread.CancelInterrupt, thread.CancelRollback} {
+		w := newWorld(t)
+		w.head.Running = []step.RunningRun{{SubmitRun: step.SubmitRun{RunID: "r1", Stopped: action}}}
+		w.head.Unfinished = []step.Unfinished{{Run: "r1", Seals: []step.Seal{
+			{MessageID: "r1-2", Pos: 2, Fallback: thread.ToolResult("r1-2", thread.ToolCall{Name: "bash", ID: "c"}, thread.ToolError, "stopped")},
+			{MessageID: "r1-9", Stream: true},
+		}}}
+		w.texts["r1"] = []string{"one"}
+		w.model = func(context.Context, step.CallModelInput) (step.CallModelResult, error) { return says("ok") }
+		w.run()
+		require.Empty(t, w.calls, "the model is not asked")
+		require.Len(t, w.ends(), 1)
+		want := thread.End{RunID: "r1", Status: thread.RunInterrupted, StopReason: thread.StopCancelled}
+		if action == thread.CancelRollback {
+			want.Status, want.Error = thread.RunError, "Rolled back by user"
+		}
+		require.Equal(t, want, w.ends()[0])
+		seals := w.last().Seals
+		require.Len(t, seals, 2)
+		require.Equal(t, int64(2), seals[0].Pos)
+		require.Equal(t, int64(3), seals[1].Pos, "no message stands on another's place")
+		require.True(t, seals[1].Stream)
 	}
 }

@@ -20,8 +20,14 @@ func (c *conversation) turns(ctx workflow.Context) outcome {
 		if ctx.Err() != nil {
 			return outcome{err: ctx.Err()}
 		}
-		if c.grown(ctx) {
+		// At least one turn is taken, however large what was loaded is: a thread
+		// must not continue as new for ever.
+		if c.turned && c.grown(ctx) {
 			return outcome{renew: true}
+		}
+		c.turned = true
+		if err := c.openTurn(ctx); err != nil {
+			return outcome{err: err}
 		}
 		out, more := c.turn(ctx, l.Turn >= l.Plan.MaxTurns)
 		if !more {
@@ -119,7 +125,7 @@ func (c *conversation) model(ctx workflow.Context, request *middleware.Request) 
 		in.Edits, in.NoTools, in.Hidden, in.Attribute = request.Edits, request.NoTools, request.Hidden, request.Attribute
 		in.Cursor = c.st.Cursor.Model() // a compaction may have moved it
 		var reply middleware.ModelReply
-		err := workflow.ExecuteActivity(modelOptions(ctx, l), step.CallModel, in).Get(ctx, &reply.CallModelResult)
+		err := c.activity(modelOptions(ctx, l), step.CallModel, in, &reply.CallModelResult)
 		return reply, err
 	}
 	reply, err := c.chain.Model(ctx, c.view(), request, call)
@@ -153,7 +159,7 @@ func (c *conversation) tools(ctx workflow.Context, asker thread.Digest) ([]middl
 		done.Add(1)
 		workflow.GoNamed(ctx, digest.Name, func(ctx workflow.Context) {
 			defer done.Done()
-			replies[i], errs[i] = c.chain.Tool(ctx, view, call, toolHandler(in))
+			replies[i], errs[i] = c.chain.Tool(ctx, view, call, c.toolHandler(in))
 		})
 	}
 	done.Wait(ctx)
@@ -195,11 +201,11 @@ func (c *conversation) dispatch(asker thread.Digest, i int, digest thread.CallDi
 	}, f
 }
 
-func toolHandler(in step.CallToolInput) middleware.ToolHandler {
+func (c *conversation) toolHandler(in step.CallToolInput) middleware.ToolHandler {
 	return func(ctx workflow.Context, call *middleware.ToolCall, reply *step.Reply) (middleware.ToolReply, error) {
 		in.Reply, in.Rules = reply, call.Rules
 		var out middleware.ToolReply
-		err := workflow.ExecuteActivity(toolOptions(ctx, call, reply), step.CallTool, in).Get(ctx, &out.CallToolResult)
+		err := c.activity(toolOptions(ctx, call, reply), step.CallTool, in, &out.CallToolResult)
 		return out, err
 	}
 }

@@ -32,6 +32,12 @@ func (c *conversation) validateUpdateState(_ workflow.Context, u step.UpdateStat
 // editable refuses updates while a run is active: it would work on a state that
 // is gone.
 func (c *conversation) editable() error {
+	if c.held != nil {
+		return c.held
+	}
+	if err := c.crowded(); err != nil {
+		return err
+	}
 	if c.status() == thread.StatusBusy {
 		return refuse(step.ErrBusy, fmt.Sprintf("Thread %s has a run in flight", c.in.Thread))
 	}
@@ -39,6 +45,7 @@ func (c *conversation) editable() error {
 }
 
 func (c *conversation) updateState(ctx workflow.Context, u step.UpdateState) (step.UpdateStateResult, error) {
+	c.taken++
 	if err := c.ready(ctx); err != nil {
 		return step.UpdateStateResult{}, err
 	}
@@ -63,10 +70,13 @@ func (c *conversation) takeEdits(ctx workflow.Context) error {
 	for len(c.edits) > 0 {
 		e := c.edits[0]
 		c.edits = c.edits[1:]
-		e.err = c.takeEdit(ctx, e)
-		e.done = true
-		if e.err == nil {
+		err := c.takeEdit(ctx, e)
+		e.done, e.err = true, err
+		if err == nil {
 			continue
+		}
+		if typed(err, step.ErrOvertaken) {
+			e.err = refuse(step.ErrBusy, fmt.Sprintf("Thread %s goes on from a newer state: ask again", c.in.Thread))
 		}
 		for _, rest := range c.edits {
 			rest.err, rest.done = e.err, true
@@ -75,7 +85,7 @@ func (c *conversation) takeEdits(ctx workflow.Context) error {
 		if err := workflow.Await(ctx, func() bool { return workflow.AllHandlersFinished(ctx) }); err != nil {
 			return err
 		}
-		return e.err
+		return err
 	}
 	return nil
 }
@@ -86,8 +96,9 @@ func (c *conversation) takeEdit(ctx workflow.Context, e *edit) error {
 		c.st.State.Title, c.update.Title = *e.Title, e.Title
 	}
 	if e.Artifacts != nil {
-		c.st.State.Artifacts = slices.Clone(e.Artifacts.Paths)
-		c.update.Artifacts = slices.Clone(e.Artifacts.Paths)
+		paths := thread.NewestPaths(e.Artifacts.Paths)
+		c.st.State.Artifacts = slices.Clone(paths)
+		c.update.Artifacts = slices.Clone(paths)
 	}
 	c.digests = slices.DeleteFunc(c.digests, func(d thread.Digest) bool {
 		gone := e.Clear || slices.Contains(e.Remove, d.ID)

@@ -44,6 +44,7 @@ type world struct {
 	tooled  []step.CallToolInput
 	commits []step.CommitInput
 	broken  int // commits that fail before one succeeds
+	ahead   int // by how much loops are of a later version than this program's
 	// goneRuns were withdrawn before they started.
 	goneRuns []string
 	keys     map[string]bool
@@ -80,7 +81,7 @@ func (w *world) startRun(_ context.Context, in step.StartRunInput) (step.StartRu
 		return step.StartRunResult{}, temporal.NewNonRetryableApplicationError("taken back", step.ErrRunGone, nil)
 	}
 	w.started = append(w.started, in)
-	out := step.StartRunResult{PlanHash: "plan", Plan: w.plan, Intake: w.intake}
+	out := step.StartRunResult{PlanHash: "plan", Plan: w.plan, Intake: w.intake, LoopVersion: in.LoopVersion + w.ahead}
 	texts := w.texts[in.Run]
 	if in.Message != nil {
 		texts = []string{in.Message.Content.String()}

@@ -159,7 +159,7 @@ func (n *Narrator) drop(id string) {
 		return
 	}
 	delete(n.partial, id)
-	n.Progress.Step(MarkAgain, "the model call starts again; what it had written is dropped", "")
+	n.Progress.Step(MarkAgain, "what the model had written is dropped", "")
 	n.Progress.Status("thinking")
 }
 

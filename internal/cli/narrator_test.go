@@ -55,7 +55,7 @@ func TestNarratorLeavesTheAnswerToTheEnd(t *testing.T) {
 
 func TestNarratorDropsWhatARetryTakesBack(t *testing.T) {
 	t.Parallel()
-	require.Equal(t, "↻ the model call starts again; what it had written is dropped\n  Second try.\n• bash ls -la\n", tell(t, false, `
+	require.Equal(t, "↻ what the model had written is dropped\n  Second try.\n• bash ls -la\n", tell(t, false, `
 		messages [{"type":"AIMessageChunk","id":"a1","content":"First try, with "},{}]
 		messages [{"type":"AIMessageChunk","id":"a1","content":"","tool_call_chunks":[{"name":"bash","args":"{\"comm","id":"c1","index":0}]},{}]
 		messages [{"type":"remove","id":"a1"},{}]

@@ -31,7 +31,7 @@ func (f *threads) Submit(_ context.Context, _, _ string, s step.SubmitRun) (step
 	return step.SubmitResult{RunID: s.RunID}, f.refuse
 }
 
-func (f *threads) Cancel(_ context.Context, _, _ string, r step.CancelRun) (step.CancelResult, error) {
+func (f *threads) Cancel(_ context.Context, _, _, _ string, r step.CancelRun) (step.CancelResult, error) {
 	return step.CancelResult{RunID: r.RunID}, nil
 }
 

@@ -10,6 +10,7 @@ import (
 	"deerflow/config"
 	"deerflow/internal/stream"
 	"deerflow/internal/threadclient"
+	"deerflow/worker"
 )
 
 // Times that bound a stop. Together they stay under ten seconds.
@@ -62,6 +63,7 @@ func Start(ctx context.Context, o Options) (_ *Daemon, err error) {
 	if err := d.checkDatabase(ctx); err != nil {
 		return nil, err
 	}
+	worker.KeepInMemory(d.Config.Worker.StickyCache)
 	d.say("starting Temporal")
 	namespace, err := d.startTemporal(ctx, o)
 	if err != nil {

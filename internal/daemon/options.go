@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 
 	"deerflow/config"
+	"deerflow/internal/bind"
 )
 
 // Options say how [Start] runs everything in this process.
@@ -55,7 +56,7 @@ func (o Options) load() (*config.Config, []config.Warning, error) {
 
 // listen opens the API's address.
 func (o Options) listen(ctx context.Context) (net.Listener, error) {
-	ln, err := (&net.ListenConfig{}).Listen(ctx, "tcp", o.Listen)
+	ln, err := bind.TCP(ctx, o.Listen)
 	if err != nil {
 		return nil, usage("cannot listen on %s: %w: stop the program that listens there, or choose another address with --listen (port 0 picks a free one)", o.Listen, reasonOf(err))
 	}

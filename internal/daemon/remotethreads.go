@@ -37,8 +37,8 @@ func (t *remoteThreads) Submit(ctx context.Context, user, threadID string, s ste
 	return t.client(ctx).Submit(ctx, user, threadID, s)
 }
 
-func (t *remoteThreads) Cancel(ctx context.Context, threadID, updateID string, r step.CancelRun) (step.CancelResult, error) {
-	return t.client(ctx).Cancel(ctx, threadID, updateID, r)
+func (t *remoteThreads) Cancel(ctx context.Context, user, threadID, updateID string, r step.CancelRun) (step.CancelResult, error) {
+	return t.client(ctx).Cancel(ctx, user, threadID, updateID, r)
 }
 
 func (t *remoteThreads) Stop(ctx context.Context, threadID string) error {

@@ -9,6 +9,7 @@ import (
 
 	"deerflow/internal/stream"
 	"deerflow/internal/threadclient"
+	"deerflow/worker"
 )
 
 // StartWorker runs a worker alone, against a Temporal server and a Postgres
@@ -38,6 +39,7 @@ func StartWorker(ctx context.Context, o Options) (_ *Daemon, err error) {
 		return nil, err
 	}
 	attributes := d.addAttributes(ctx, c, outside.Namespace)
+	worker.KeepInMemory(d.Config.Worker.StickyCache)
 	d.say("starting the worker " + id.name)
 	threads := threadclient.New(threadclient.Options{Temporal: c, Settings: threadSettings(d.Config, attributes)})
 	return d, d.work(ctx, duty{

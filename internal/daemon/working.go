@@ -16,12 +16,9 @@ import (
 	"deerflow/worker"
 )
 
-// A worker keeps few workflows in memory and waits shortly for those of a
-// process before it.
-const (
-	cachedWorkflows = 200
-	stickyTimeout   = 2 * time.Second
-)
+// stickyTimeout is how long a workflow waits for the process that has it in
+// memory, which may be gone.
+const stickyTimeout = 2 * time.Second
 
 // duty is what a worker works with.
 type duty struct {
@@ -65,8 +62,7 @@ func (d *Daemon) work(ctx context.Context, w duty) error {
 		}
 	}
 	crew := worker.New(worker.Options{
-		Temporal: w.temporal, Activities: acts, StopTimeout: workerStopTime,
-		StickyTimeout: stickyTimeout, CachedWorkflows: cachedWorkflows,
+		Temporal: w.temporal, Activities: acts, StopTimeout: workerStopTime, StickyTimeout: stickyTimeout,
 		OnFatal: func(err error) { d.fail(fmt.Errorf("the worker gave up: %w", err)) },
 	})
 	if err := crew.Start(); err != nil {

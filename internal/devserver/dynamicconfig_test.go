@@ -15,7 +15,7 @@ import (
 func TestDynamicConfigIsKnownToTheServer(t *testing.T) {
 	t.Parallel()
 	file := map[string]any{}
-	for key, value := range dynamicConfig() {
+	for key, value := range dynamicConfig(nil) {
 		if n, ok := value.(int); ok {
 			require.Positive(t, n)
 		}
@@ -31,7 +31,7 @@ func TestDynamicConfigIsKnownToTheServer(t *testing.T) {
 
 func TestDynamicConfigCallsNobody(t *testing.T) {
 	t.Parallel()
-	require.Equal(t, false, dynamicConfig()[dynamicconfig.EnableServerVersionCheck.Key()])
+	require.Equal(t, false, dynamicConfig(nil)[dynamicconfig.EnableServerVersionCheck.Key()])
 }
 
 // The Temporal server of docker-compose.yaml has the same settings, in a file.
@@ -42,8 +42,8 @@ func TestDynamicConfigOfTheDeploymentIsTheSame(t *testing.T) {
 	loaded := dynamicconfig.LoadYamlFile(b)
 	require.NoError(t, loaded.Err())
 	require.Empty(t, loaded.Warnings)
-	require.Len(t, loaded.Map, len(dynamicConfig()))
-	for key, want := range dynamicConfig() {
+	require.Len(t, loaded.Map, len(dynamicConfig(nil)))
+	for key, want := range dynamicConfig(nil) {
 		values := loaded.Map[key]
 		require.Len(t, values, 1, key)
 		if d, ok := want.(time.Duration); ok {

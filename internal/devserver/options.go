@@ -51,6 +51,8 @@ type Options struct {
 	Retention time.Duration
 	// SearchAttributes that the namespace must have, by name. Those that are missing are added on every start.
 	SearchAttributes map[string]enumspb.IndexedValueType
+	// Settings are entries of the server's dynamic configuration that take the place of the built-in ones.
+	Settings map[string]any
 	// Logger gets the server's warnings and errors, and all else that it says at a level below Debug. Default
 	// slog.Default().
 	Logger *slog.Logger

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"net"
 	"strconv"
+
+	"deerflow/internal/bind"
 )
 
 // loopback is the only address that the server and its UI are bound to.
@@ -14,8 +16,7 @@ func hostPort(port int) string { return net.JoinHostPort(loopback, strconv.Itoa(
 
 // listenLoopback opens a requested port (0 for a free one) for what, or returns a [*PortError].
 func listenLoopback(ctx context.Context, port int, what string) (net.Listener, error) {
-	var lc net.ListenConfig
-	l, err := lc.Listen(ctx, "tcp", hostPort(port))
+	l, err := bind.TCP(ctx, hostPort(port))
 	if err != nil {
 		return nil, &PortError{Port: port, What: what, Err: err}
 	}

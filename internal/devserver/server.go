@@ -188,7 +188,7 @@ func (s *Server) launch(ctx context.Context, find portFinder) error {
 		if err != nil {
 			return err
 		}
-		server, err := run(serverConfig(s.db, ports), ports, s.log)
+		server, err := run(serverConfig(s.db, ports), s.options.Settings, ports, s.log)
 		if err == nil {
 			s.temporal, s.frontend = server, hostPort(ports.frontend)
 			return nil
@@ -232,8 +232,8 @@ func (s *Server) choosePorts(ctx context.Context, find portFinder) (servicePorts
 }
 
 // run builds and starts a server.
-func run(c *config.Config, ports servicePorts, logger *serverLog) (temporal.Server, error) {
-	server, err := build(c, ports, logger)
+func run(c *config.Config, settings map[string]any, ports servicePorts, logger *serverLog) (temporal.Server, error) {
+	server, err := build(c, settings, ports, logger)
 	if err == nil {
 		err = server.Start()
 	}
@@ -244,7 +244,7 @@ func run(c *config.Config, ports servicePorts, logger *serverLog) (temporal.Serv
 }
 
 // build turns what the server would end the process for, such as a port that is taken, into an error.
-func build(c *config.Config, ports servicePorts, logger *serverLog) (_ temporal.Server, err error) {
+func build(c *config.Config, settings map[string]any, ports servicePorts, logger *serverLog) (_ temporal.Server, err error) {
 	defer logger.state.phase.Store(starting)
 	defer func() {
 		if r := recover(); r != nil {
@@ -258,6 +258,6 @@ func build(c *config.Config, ports servicePorts, logger *serverLog) (_ temporal.
 		temporal.WithLogger(logger),
 		temporal.WithAuthorizer(authorization.NewNoopAuthorizer()),
 		temporal.WithClaimMapper(func(*config.Config) authorization.ClaimMapper { return authorization.NewNoopClaimMapper() }),
-		temporal.WithDynamicConfigClient(dynamicConfig()),
+		temporal.WithDynamicConfigClient(dynamicConfig(settings)),
 	)
 }

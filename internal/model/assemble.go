@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"slices"
 	"strings"
 
 	"deerflow/internal/thread"
@@ -31,10 +32,16 @@ type assembly struct {
 	streamed    bool   // deltas came
 	whole       bool   // a complete message came
 	done        bool   // the end mark came
+	ended       bool   // nothing came after the reason
+	late        bool   // something came after a reason: reasons say little here
 }
 
-// complete reports whether the provider ended its answer itself (A01).
-func (a *assembly) complete() bool { return a.finish != "" || a.done || a.whole }
+// complete reports whether the provider ended its answer itself (A01). Of one
+// that writes a reason into every chunk, a reason is believed only when the
+// body ends in good order.
+func (a *assembly) complete(inOrder bool) bool {
+	return a.done || a.whole || a.ended && (inOrder || !a.late)
+}
 
 // handle takes one event in. It returns errDone at the end mark and an *Error
 // for an error inside the stream (A02).
@@ -136,7 +143,7 @@ func (a *assembly) takeFinish(field, reason string) {
 	case "function_call":
 		reason = finishToolCalls
 	}
-	a.finish, a.finishField = reason, field
+	a.finish, a.finishField, a.ended = reason, field, true
 }
 
 func (a *assembly) handleDelta(d *delta) error {
@@ -185,7 +192,13 @@ func (a *assembly) closeText() error {
 
 // hand gives a piece to the caller.
 func (a *assembly) hand(d Delta) error {
-	if a.emit == nil || d.Text == "" && d.Reasoning == "" && len(d.ToolCalls) == 0 {
+	if d.Text == "" && d.Reasoning == "" && len(d.ToolCalls) == 0 {
+		return nil
+	}
+	if d.Text != "" || d.Reasoning != "" || slices.ContainsFunc(d.ToolCalls, ToolCallDelta.news) {
+		a.late, a.ended = a.late || a.ended, false
+	}
+	if a.emit == nil {
 		return nil
 	}
 	if err := a.emit(d); err != nil {

@@ -120,7 +120,10 @@ func readAnswer(a *assembly, in io.Reader, w *watch) error {
 		if err != nil {
 			return err
 		}
-		if a.finish != "" {
+		switch {
+		case a.late:
+			w.relax()
+		case a.ended:
 			w.tighten(lingerTime, errLinger)
 		}
 	}
@@ -129,7 +132,7 @@ func readAnswer(a *assembly, in io.Reader, w *watch) error {
 // endOfAnswer judges the end of the body: only an answer that its provider
 // ended is one (A01). One that was ended is not lost by what happens after.
 func endOfAnswer(a *assembly, err error) error {
-	if a.complete() && !errors.Is(err, errTooBig) {
+	if a.complete(errors.Is(err, io.EOF)) && !errors.Is(err, errTooBig) {
 		return nil
 	}
 	return err

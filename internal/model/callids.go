@@ -13,6 +13,19 @@ const maxSuffix = 10_000
 // maxMadeID is the longest id that every provider takes back.
 const maxMadeID = 40
 
+// maxID is the longest id of a call that is kept as its provider sent it: ids
+// stand in histories, in keys of the store and in every later request.
+const maxID = 200
+
+// boundedID puts a hash in the place of an id that is too long.
+func boundedID(id string) string {
+	if len(id) <= maxID {
+		return id
+	}
+	sum := sha256.Sum256([]byte(id))
+	return "call_" + hex.EncodeToString(sum[:16])
+}
+
 // madeID is the id of a call that came without one: the same in every attempt,
 // since it depends on the scope and the position alone (A11).
 func madeID(scope string, position int) string {

@@ -1,6 +1,7 @@
 package model
 
 import (
+	"bytes"
 	"encoding/json"
 	"strings"
 )
@@ -15,7 +16,14 @@ type call struct {
 	join    joiner
 	nesting nesting
 	extra   json.RawMessage
+	// again: its name came once more, without arguments, after its arguments
+	// were complete. Either that was said twice or it begins another call of the
+	// same tool; what comes next tells.
+	again bool
 }
+
+// news reports whether the piece brings anything.
+func (d ToolCallDelta) news() bool { return d.ID != "" || d.Name != "" || d.Args != "" }
 
 // callList puts tool calls together from pieces that may lack an index, an id,
 // or both (A09, A11).
@@ -33,10 +41,14 @@ func (l *callList) add(p callPiece) ToolCallDelta {
 	}
 	at := l.find(p)
 	if at < 0 {
+		if p.name == "" {
+			p.name = l.promised(p)
+		}
 		at = len(l.calls)
 		l.calls = append(l.calls, &call{index: p.index})
 	}
 	c, d := l.calls[at], ToolCallDelta{Index: at}
+	c.again = c.again || p.name != "" && p.name == c.name && blankBytes(p.args) && c.nesting.complete()
 	if c.id == "" && p.id != "" {
 		c.id, c.unique = p.id, l.claim(p.id)
 		d.ID = c.unique
@@ -57,8 +69,20 @@ func (l *callList) add(p callPiece) ToolCallDelta {
 	return d
 }
 
+// promised is the name of the call that a nameless piece begins, when that call
+// was announced by the piece before.
+func (l *callList) promised(p callPiece) string {
+	at := l.last(func(c *call) bool { return c.index == p.index || !p.index.set })
+	if at < 0 || !l.calls[at].startsAnew(p) {
+		return ""
+	}
+	l.calls[at].again = false
+	return l.calls[at].name
+}
+
 // claim takes an id, with a suffix when the thread has seen it.
 func (l *callList) claim(id string) string {
+	id = boundedID(id)
 	id = freshID(id, func(id string) bool { return l.used[id] || l.known != nil && l.known(id) })
 	if l.used == nil {
 		l.used = map[string]bool{}
@@ -123,15 +147,21 @@ func (l *callList) unlessAnew(at int, p callPiece) int {
 // startsAnew reports whether a piece that points at c is the beginning of
 // another call: some servers send every call under index 0, or under none.
 func (c *call) startsAnew(p callPiece) bool {
-	if p.name == "" || c.name == "" {
+	argued := !blankBytes(p.args)
+	if p.name == "" {
+		return c.again && argued && p.id == ""
+	}
+	if c.name == "" {
 		return false
 	}
 	if p.id != "" && c.id != "" {
 		return p.id != c.id
 	}
-	return len(p.args) > 0 && c.nesting.complete() ||
+	return argued && c.nesting.complete() ||
 		p.name != c.name && (c.args.Len() > 0 || len(p.args) > 0)
 }
+
+func blankBytes(b []byte) bool { return len(bytes.TrimSpace(b)) == 0 }
 
 func (l *callList) last(match func(*call) bool) int {
 	for i := len(l.calls) - 1; i >= 0; i-- {

@@ -120,6 +120,19 @@ func TestA11CallsWithoutID(t *testing.T) {
 			toolCallsPiece(`{"index":0,"id":"a","function":{"name":"ls","arguments":"{}"}}`, `{"index":1,"id":"a","function":{"name":"search","arguments":"{}"}}`),
 			[]wantCall{{"a", "ls", `{}`}, {"a_2", "search", `{}`}},
 		},
+		"two of one name, the name alone": {
+			toolCallsPiece(`{"function":{"name":"search"}}`) + toolCallsPiece(`{"function":{"arguments":"{\"q\":\"a\"}"}}`) +
+				toolCallsPiece(`{"function":{"name":"search","arguments":""}}`) + toolCallsPiece(`{"function":{"arguments":"{\"q\":\"b\"}"}}`),
+			[]wantCall{{made(0), "search", `{"q":"a"}`}, {made(1), "search", `{"q":"b"}`}},
+		},
+		"the name again at the end": {
+			toolCallsPiece(`{"function":{"name":"search","arguments":"{\"q\":\"a\"}"}}`) + toolCallsPiece(`{"function":{"name":"search","arguments":""}}`),
+			[]wantCall{{made(0), "search", `{"q":"a"}`}},
+		},
+		"the name again with a blank": {
+			toolCallsPiece(`{"index":0,"function":{"name":"search","arguments":"{\"q\":\"a\"}"}}`) + toolCallsPiece(`{"index":0,"function":{"name":"search","arguments":"\n"}}`),
+			[]wantCall{{made(0), "search", `{"q":"a"}`}},
+		},
 		"older function_call": {
 			piece(`{"function_call":{"name":"search","arguments":"{\"q\":"}}`) + piece(`{"function_call":{"arguments":"\"a\"}"}}`),
 			[]wantCall{{made(0), "search", `{"q":"a"}`}},
@@ -297,7 +310,7 @@ func TestCallExtrasGoBack(t *testing.T) {
 }
 
 // stored is a message as it comes back from where it was stored.
-func stored(t *testing.T, m thread.Message) thread.Message {
+func stored(t tester, m thread.Message) thread.Message {
 	t.Helper()
 	raw, err := json.Marshal(m)
 	require.NoError(t, err)

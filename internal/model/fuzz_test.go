@@ -62,7 +62,13 @@ func FuzzStream(f *testing.F) {
 	})
 }
 
-func requireConsistent(t *testing.T, h *heard) {
+// tester is what *testing.T and *rapid.T have in common.
+type tester interface {
+	require.TestingT
+	Helper()
+}
+
+func requireConsistent(t tester, h *heard) {
 	t.Helper()
 	m := h.resp.Message
 	require.NotEmpty(t, h.resp.FinishReason)

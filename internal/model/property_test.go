@@ -74,39 +74,220 @@ var (
 	}), 0, 4)
 )
 
-// For any history, the request is one that no provider refuses (B07).
-func TestAnyHistoryMakesAValidRequest(t *testing.T) {
+// The histories that are drawn hold every kind of message, and of trouble with
+// calls: what is never drawn is never checked.
+func TestHistoriesHoldEveryKind(t *testing.T) {
 	t.Parallel()
-	rapid.Check(t, func(t *rapid.T) {
-		req := Request{
-			System: anyText.Draw(t, "system"), Messages: anyHistory.Draw(t, "history"), Tools: anyTools.Draw(t, "tools"),
-			NoTools: rapid.Bool().Draw(t, "no tools"), Thinking: rapid.Bool().Draw(t, "thinking"),
-		}
-		cfg := testConfig()
-		cfg.Thinking = req.Thinking
-		cfg.Flags.ToolOnlyContent = rapid.SampledFrom([]string{"", ToolOnlyNull, ToolOnlyEmpty, ToolOnlyOmit}).Draw(t, "tool only")
-		body, err := encodeRequest(&cfg, quirks{}, &req)
-		if errors.Is(err, errNothingToSend) {
-			for _, m := range Repair(req.Messages) {
-				require.Equal(t, thread.RoleSystem, m.Role)
-			}
-			return
-		}
-		require.NoError(t, err)
-		require.Empty(t, violations(body, req.Thinking), "%s", body)
-	})
+	seen := map[string]int{}
+	for seed := range 3000 {
+		noteKinds(seen, anyHistory.Example(seed))
+	}
+	for _, want := range []string{
+		"role human", "role ai", "role tool", "role system", "role user", "role assistant", "role developer", "role odd",
+		"content empty", "content text", "content blank", "content parts", "content no parts", "content picture",
+		"calls none", "calls one", "calls several", "calls invalid", "calls raw only", "calls raw beside parsed",
+		"id empty", "id blank", "id twice in a message", "id of an earlier message", "name empty", "name not valid",
+		"arguments empty", "arguments broken", "arguments encoded twice", "arguments no object", "arguments glued",
+		"result paired", "result late", "result twice", "result missing", "result without a call", "result without an id", "result empty",
+		"reasoning", "reasoning beside calls", "nothing to show", "history empty", "history ends with calls",
+	} {
+		require.GreaterOrEqual(t, seen[want], 20, want)
+	}
 }
 
-func TestRepairIsPureAndSettles(t *testing.T) {
+// noteKinds counts what a history holds.
+func noteKinds(seen map[string]int, history []thread.Message) {
+	asked, answered := map[string]int{}, map[string]int{} // by call id: where, how often
+	if len(history) == 0 {
+		seen["history empty"]++
+	}
+	for i := range history {
+		m := &history[i]
+		seen["role "+string(m.Role)]++
+		noteContent(seen, m)
+		if plainRole(m.Role) == thread.RoleTool {
+			at, known := asked[m.ToolCallID]
+			answered[m.ToolCallID]++
+			switch {
+			case blank(m.ToolCallID):
+				seen["result without an id"]++
+			case !known:
+				seen["result without a call"]++
+			case answered[m.ToolCallID] > 1:
+				seen["result twice"]++
+			case at == i-1:
+				seen["result paired"]++
+			default:
+				seen["result late"]++
+			}
+			if blank(m.Content.String()) {
+				seen["result empty"]++
+			}
+		}
+		if plainRole(m.Role) == thread.RoleAI {
+			noteCalls(seen, m, i, asked)
+			if i == len(history)-1 && m.CallCount() > 0 {
+				seen["history ends with calls"]++
+			}
+		}
+	}
+	for id := range asked {
+		if answered[id] == 0 {
+			seen["result missing"]++
+		}
+	}
+}
+
+func noteContent(seen map[string]int, m *thread.Message) {
+	parts := m.Content.Parts()
+	switch text := m.Content.String(); {
+	case m.Content.IsBlocks() && len(parts) == 0:
+		seen["content no parts"]++
+	case m.Content.IsBlocks():
+		seen["content parts"]++
+		for _, p := range parts {
+			if p.Type == "image_url" {
+				seen["content picture"]++
+			}
+		}
+	case text == "":
+		seen["content empty"]++
+	case blank(text):
+		seen["content blank"]++
+	default:
+		seen["content text"]++
+	}
+}
+
+func noteCalls(seen map[string]int, m *thread.Message, at int, asked map[string]int) {
+	_, raw := m.AdditionalKwargs["tool_calls"]
+	switch n := m.CallCount(); {
+	case n == 0 && raw:
+		seen["calls raw only"]++
+	case n == 0:
+		seen["calls none"]++
+		if blank(m.Content.String()) {
+			seen["nothing to show"]++
+		}
+	case raw:
+		seen["calls raw beside parsed"]++
+	case n == 1:
+		seen["calls one"]++
+	default:
+		seen["calls several"]++
+	}
+	if len(m.InvalidToolCalls) > 0 {
+		seen["calls invalid"]++
+	}
+	if m.Reasoning() != "" {
+		seen["reasoning"]++
+		if m.CallCount() > 0 {
+			seen["reasoning beside calls"]++
+		}
+	}
+	here := map[string]bool{}
+	for _, c := range m.ToolCalls {
+		_, before := asked[c.ID]
+		switch {
+		case c.ID == "":
+			seen["id empty"]++
+		case blank(c.ID):
+			seen["id blank"]++
+		case here[c.ID]:
+			seen["id twice in a message"]++
+		case before:
+			seen["id of an earlier message"]++
+		}
+		here[c.ID] = true
+		switch {
+		case blank(c.Name):
+			seen["name empty"]++
+		case !validName(c.Name):
+			seen["name not valid"]++
+		}
+		noteArguments(seen, string(c.Args))
+	}
+	for id := range here {
+		asked[id] = at
+	}
+}
+
+func noteArguments(seen map[string]int, args string) {
+	switch {
+	case args == "":
+		seen["arguments empty"]++
+	case args == `{"a":1}{"a":1}`:
+		seen["arguments glued"]++
+	case args[0] == '"':
+		seen["arguments encoded twice"]++
+	case !json.Valid([]byte(args)):
+		seen["arguments broken"]++
+	case !isObject([]byte(args)):
+		seen["arguments no object"]++
+	}
+}
+
+// For any history, the request is one that no provider refuses (B07).
+func TestB07AnyHistoryMakesAValidRequest(t *testing.T) {
 	t.Parallel()
-	rapid.Check(t, func(t *rapid.T) {
-		history := anyHistory.Draw(t, "history")
-		before := spell(history)
-		once := Repair(history)
-		require.Equal(t, before, spell(history), "the input is not changed")
-		require.Equal(t, spell(once), spell(Repair(once)))
-		require.Equal(t, spell(once), spell(Repair(history)), "the same every time")
-	})
+	rapid.Check(t, anyRequest)
+}
+
+// FuzzHistories lets the fuzzer choose what rapid draws.
+func FuzzHistories(f *testing.F) {
+	f.Fuzz(rapid.MakeFuzz(func(t *rapid.T) {
+		anyRequest(t)
+		anyRepair(t)
+	}))
+}
+
+func anyRequest(t *rapid.T) {
+	req := Request{
+		System: anyText.Draw(t, "system"), Messages: anyHistory.Draw(t, "history"), Tools: anyTools.Draw(t, "tools"),
+		NoTools: rapid.Bool().Draw(t, "no tools"), Thinking: rapid.Bool().Draw(t, "thinking"),
+	}
+	cfg := testConfig()
+	cfg.Thinking = req.Thinking
+	cfg.ContextWindow = rapid.SampledFrom([]int{0, 4000, 16000}).Draw(t, "window")
+	cfg.MaxTokens = rapid.SampledFrom([]int{0, 1000, 20000}).Draw(t, "max tokens")
+	cfg.Flags.ToolOnlyContent = rapid.SampledFrom([]string{"", ToolOnlyNull, ToolOnlyEmpty, ToolOnlyOmit}).Draw(t, "tool only")
+	body, err := encodeRequest(&cfg, quirks{}, &req)
+	if errors.Is(err, errNothingToSend) {
+		for _, m := range Repair(req.Messages) {
+			require.Equal(t, thread.RoleSystem, m.Role)
+		}
+		return
+	}
+	require.NoError(t, err)
+	require.Empty(t, violations(body, req.Thinking), "%s", body)
+	room := answerRoomOf(t, body)
+	req.Messages = Repair(req.Messages)
+	if cfg.ContextWindow > 0 && room > minAnswer {
+		require.LessOrEqual(t, room+EstimateRequest(&req), cfg.ContextWindow, "V10")
+	}
+}
+
+// answerRoomOf is the max_tokens of a request, 0 when there is none.
+func answerRoomOf(t *rapid.T, body []byte) int {
+	var asked struct {
+		MaxTokens int `json:"max_tokens"`
+	}
+	require.NoError(t, json.Unmarshal(body, &asked))
+	return asked.MaxTokens
+}
+
+func TestB07RepairIsPureAndSettles(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, anyRepair)
+}
+
+func anyRepair(t *rapid.T) {
+	history := anyHistory.Draw(t, "history")
+	before := spell(history)
+	once := Repair(history)
+	require.Equal(t, before, spell(history), "the input is not changed")
+	require.Equal(t, spell(once), spell(Repair(once)))
+	require.Equal(t, spell(once), spell(Repair(history)), "the same every time")
 }
 
 // spell writes all of a history that Repair may touch, also arguments that are

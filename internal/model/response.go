@@ -39,9 +39,9 @@ func (a *assembly) response(c answerContext) (*Response, error) {
 		}
 	}
 	m := thread.Message{Role: thread.RoleAI}
-	r := &Response{FinishReason: finish, Usage: a.usage, Rewritten: a.rewritten}
+	r := &Response{FinishReason: finish, Usage: a.usage}
 	if c.noTools && len(calls) > 0 {
-		calls = nil
+		calls, a.rewritten = nil, true
 		if finish == finishToolCalls {
 			r.FinishReason = finishStop
 		}
@@ -51,7 +51,7 @@ func (a *assembly) response(c answerContext) (*Response, error) {
 	}
 	m.Content = thread.Text(a.text.String())
 	a.annotate(&m, c, r.FinishReason)
-	r.Message = m
+	r.Message, r.Rewritten = m, a.rewritten
 	return r, nil
 }
 
@@ -103,6 +103,7 @@ func (a *assembly) filtered(m *thread.Message, calls []*call, finish string) err
 	if !isSafety(finish) {
 		field, value = KeyRefusal, "refused"
 	}
+	a.rewritten = a.rewritten || len(calls) > 0 // their pieces were handed out
 	names := make([]string, 0, len(calls))
 	for _, c := range calls {
 		names = append(names, wireName(c.name))
@@ -128,11 +129,20 @@ func (a *assembly) filtered(m *thread.Message, calls []*call, finish string) err
 	return a.hand(Delta{Text: notice})
 }
 
+// maxCalls is how many calls of one message are made: all start together, and
+// each stands in the history.
+const maxCalls = 400
+
 // fileCalls sorts the calls into those that can be run and those that cannot.
 func (a *assembly) fileCalls(m *thread.Message, calls []*call, finish string, c answerContext) error {
 	named := a.calls.name(c.scope)
 	extras := map[string]any{}
-	for _, call := range calls {
+	for i, call := range calls {
+		if i == maxCalls {
+			m.InvalidToolCalls = append(m.InvalidToolCalls, invalidCall(call.unique, resolveName(call.name, c.tools), call.args.String(),
+				fmt.Sprintf("one message may have %d calls, this one has %d: this call and those after it were not made. Make them in smaller groups.", maxCalls, len(calls))))
+			break
+		}
 		if !isNull(call.extra) {
 			extras[call.unique] = call.extra
 		}

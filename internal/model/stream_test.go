@@ -41,6 +41,39 @@ func TestA01CutStreamIsNoAnswer(t *testing.T) {
 	})
 }
 
+// Some providers write a reason into every chunk. Then a reason is no end: only
+// the end mark, or a body that ends in good order behind one.
+func TestA01AReasonInEveryChunk(t *testing.T) {
+	t.Parallel()
+	both := func(text string) string {
+		return data(`{"choices":[{"delta":{"content":"` + text + `"},"finish_reason":"stop"}]}`)
+	}
+	for name, c := range map[string]struct {
+		raw   string
+		whole bool
+	}{
+		"in good order":            {both("Whole ") + both("answer"), true},
+		"with the mark":            {both("Whole ") + both("answer") + done, true},
+		"mark, text behind reason": {said("Whole ") + ended("stop") + said("answer") + done, true},
+		"usage behind the reason":  {both("Whole answer") + data(`{"choices":[{"delta":{"content":"","tool_calls":[{"index":0,"function":{}}]}}],"usage":{"total_tokens":7}}`), true},
+		"cut inside an event":      {both("Whole ") + both("ans") + `data: {"choices":[{"delta":{"content":"wer"}`, false},
+		"cut behind such a text":   {said("Whole ") + ended("stop") + said("ans"), false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			h := streamed(t, c.raw)
+			if c.whole {
+				require.NoError(t, h.err)
+				require.Equal(t, "Whole answer", h.text())
+				return
+			}
+			e := failure(t, h.err)
+			require.Equal(t, ClassCutStream, e.Class)
+			require.True(t, e.Retryable)
+		})
+	}
+}
+
 func TestA01AnEndedAnswerIsComplete(t *testing.T) {
 	t.Parallel()
 	for name, raw := range map[string]string{

@@ -50,13 +50,14 @@ func NewTransport() *http.Transport {
 // call waits for the provider, never while the caller works.
 type watch struct {
 	cancel context.CancelCauseFunc
-	limit  time.Duration // 0: no limit
+	usual  time.Duration // 0: no limit
+	limit  time.Duration // the limit now
 	reason error
 	timer  *time.Timer
 }
 
 func newWatch(cancel context.CancelCauseFunc, limit time.Duration) *watch {
-	return &watch{cancel: cancel, limit: limit, reason: errIdle}
+	return &watch{cancel: cancel, usual: limit, limit: limit, reason: errIdle}
 }
 
 // tighten lowers the limit and changes the reason.
@@ -66,6 +67,9 @@ func (w *watch) tighten(limit time.Duration, reason error) {
 	}
 	w.reason = reason
 }
+
+// relax returns to the usual limit.
+func (w *watch) relax() { w.limit, w.reason = w.usual, errIdle }
 
 func (w *watch) start() {
 	if w.limit <= 0 {

@@ -9,6 +9,9 @@ import (
 // maxCapture is how much of one stream is kept, in bytes.
 const maxCapture = 10 << 20
 
+// captureBuffer is how much is read at once, in bytes.
+const captureBuffer = 32 << 10
+
 // capture reads one stream of a command. It reads to the end whatever happens,
 // so that a child in the background that still writes is neither blocked nor
 // killed by a closed pipe; what comes after take is thrown away.
@@ -26,20 +29,17 @@ func newCapture(pipe *os.File) *capture { return &capture{pipe: pipe, done: make
 
 func (c *capture) read() {
 	defer close(c.done)
-	buf := make([]byte, 32<<10)
+	buf := make([]byte, captureBuffer)
 	for {
-		n, err := c.pipe.Read(buf)
-		c.add(buf[:n])
-		if err != nil {
+		if err := c.next(buf); err != nil {
 			_ = c.pipe.Close()
 			return
 		}
 	}
 }
 
-func (c *capture) add(b []byte) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
+// keep is called with the lock.
+func (c *capture) keep(b []byte) {
 	if c.taken {
 		return
 	}
@@ -48,10 +48,13 @@ func (c *capture) add(b []byte) {
 	c.dropped += int64(len(b) - room)
 }
 
-// take gives what was read so far.
+// take gives all that was written so far. What still stands in the pipe belongs to
+// it: on a busy machine the shell may have ended long before the reader gets its
+// turn.
 func (c *capture) take() string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	c.settle()
 	text := string(c.kept)
 	if c.dropped > 0 {
 		text += fmt.Sprintf("\n[output is longer than 10 MiB: %d more bytes were dropped]", c.dropped)

@@ -10,8 +10,9 @@ import (
 	"strings"
 )
 
-// ownerVariable marks every command with the provider that started it, so that
-// commands can be found whose process has gone.
+// ownerVariable marks every command with the provider that started it and a
+// number, so that commands can be found whose process has gone, and what a command
+// has put into a session of its own.
 const ownerVariable = "SANDBOX_OWNER"
 
 // inherited are the variables that commands get from this process (J05). All
@@ -24,8 +25,8 @@ var inherited = map[string]bool{
 	"http_proxy": true, "https_proxy": true, "all_proxy": true, "no_proxy": true,
 }
 
-// environ is the whole environment of a command. Later entries win.
-func (p *Local) environ(workspace string, overlay map[string]string) []string {
+// environ is the whole environment of a command with a mark. Later entries win.
+func (p *Local) environ(workspace string, overlay map[string]string, mark string) []string {
 	env := map[string]string{"TERM": "dumb", "LANG": "C.UTF-8"}
 	for _, entry := range os.Environ() {
 		name, value, _ := strings.Cut(entry, "=")
@@ -39,7 +40,7 @@ func (p *Local) environ(workspace string, overlay map[string]string) []string {
 	env["HOME"], env["PWD"], env["SHELL"] = workspace, workspace, p.shell
 	maps.Copy(env, p.options.Environ)
 	maps.Copy(env, overlay)
-	env[ownerVariable] = p.owner
+	env[ownerVariable] = mark
 
 	list := make([]string, 0, len(env))
 	for _, name := range slices.Sorted(maps.Keys(env)) {

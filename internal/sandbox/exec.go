@@ -41,7 +41,8 @@ type ExecResult struct {
 
 // Exec runs a command with bash in the workspace, in a process group of its own.
 // When the context ends or the time is up, the group gets TERM, and KILL 100 ms
-// later. When this process dies, the shell dies with it.
+// later; what has left the group and kept its environment gets KILL. When this
+// process dies, the shell dies with it.
 func (l *local) Exec(ctx context.Context, c Command) (ExecResult, error) {
 	p := l.provider
 	if !p.options.AllowHostBash {
@@ -67,10 +68,11 @@ func (l *local) Exec(ctx context.Context, c Command) (ExecResult, error) {
 	// The context ends the group below, not the shell alone.
 	cmd := exec.CommandContext(context.WithoutCancel(ctx), p.shell, "-c", l.paths.rewriteCommand(c.Line)) //nolint:gosec // running it is the point
 	cmd.Dir = workspace
-	cmd.Env = p.environ(workspace, c.Env)
+	mark := fmt.Sprintf("%s/%d", p.owner, p.started.Add(1))
+	cmd.Env = p.environ(workspace, c.Env, mark)
 	cmd.SysProcAttr = processAttributes()
 
-	r, err := p.jobs.run(ctx, cmd, timeout)
+	r, err := p.jobs.run(ctx, cmd, timeout, func() { p.endEscaped(mark) })
 	r.Timeout = timeout
 	clean := outputCleaner(l.paths, c.Env)
 	r.Stdout, r.Stderr = clean(r.Stdout), clean(r.Stderr)
@@ -78,6 +80,16 @@ func (l *local) Exec(ctx context.Context, c Command) (ExecResult, error) {
 		return r, fmt.Errorf("%w: start a command: %s", ErrUnavailable, l.Mask(err.Error()))
 	}
 	return r, err
+}
+
+// endEscaped kills what a command has put out of its process group, until nothing
+// new turns up.
+func (p *Local) endEscaped(mark string) {
+	for range 10 {
+		if p.endCommands(func(owner string) bool { return owner == mark }) == 0 {
+			return
+		}
+	}
 }
 
 // findShell is the shell that commands run in. Models write for bash.

@@ -116,16 +116,16 @@ func TestExecUnicodeNames(t *testing.T) {
 // J02, 10.4-13: a silent command runs up to its limit, and no longer.
 func TestExecTimeout(t *testing.T) {
 	t.Parallel()
-	l := newBox(t, func(o *LocalOptions) { o.BashTimeout = 300 * time.Millisecond })
+	l := newBox(t, func(o *LocalOptions) { o.BashTimeout = 3 * time.Second })
 	r := run(t, l, "sleep 0.2; echo done")
 	require.Equal(t, "done\n", r.Stdout)
 	require.False(t, r.TimedOut)
 	started := time.Now()
 	r = run(t, l, "echo begun; sleep 700; echo never")
 	require.True(t, r.TimedOut)
-	require.Equal(t, "begun\nCommand timed out after 300ms and was stopped.", r.Text())
-	require.Less(t, time.Since(started), 5*time.Second)
-	r, err := l.Exec(t.Context(), Command{Line: "sleep 0.5; echo own", Timeout: 10 * time.Second})
+	require.Equal(t, "begun\nCommand timed out after 3s and was stopped.", r.Text())
+	require.Less(t, time.Since(started), 30*time.Second)
+	r, err := l.Exec(t.Context(), Command{Line: "sleep 3.2; echo own", Timeout: time.Minute})
 	require.NoError(t, err)
 	require.Equal(t, "own\n", r.Stdout)
 }
@@ -154,7 +154,7 @@ echo $$ $a $b > p && mv p pids
 while :; do sleep 0.05; done`})
 	require.ErrorIs(t, err, context.Canceled)
 	require.Equal(t, "begun\n", r.Stdout)
-	require.Less(t, time.Since(started), 5*time.Second)
+	require.Less(t, time.Since(started), 30*time.Second)
 	for _, pid := range strings.Fields(get(t, l, "pids")) {
 		require.False(t, alive(pid), "process %s outlived the cancel", pid)
 	}

@@ -53,8 +53,9 @@ func (j *jobs) capture(pipe *os.File) (*capture, error) {
 }
 
 // run runs a command to its end, the context's end or the timeout, whichever is
-// first. The error is the context's, or why the command could not be started.
-func (j *jobs) run(ctx context.Context, cmd *exec.Cmd, timeout time.Duration) (ExecResult, error) {
+// first; sweep is called after it was ended. The error is the context's, or why the
+// command could not be started.
+func (j *jobs) run(ctx context.Context, cmd *exec.Cmd, timeout time.Duration, sweep func()) (ExecResult, error) {
 	stdout, outWriter, err := j.pipe()
 	if err != nil {
 		return ExecResult{}, err
@@ -81,6 +82,7 @@ func (j *jobs) run(ctx context.Context, cmd *exec.Cmd, timeout time.Duration) (E
 	}
 	if err != nil || r.TimedOut {
 		endGroup(cmd.Process.Pid, ended)
+		sweep()
 	}
 	grace := time.NewTimer(pipeGrace)
 	defer grace.Stop()

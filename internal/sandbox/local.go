@@ -15,6 +15,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"deerflow/internal/thread"
@@ -55,7 +56,8 @@ type Local struct {
 	hidden  []pair
 	aliases string // directory of links for paths that a shell would split
 	shell   string
-	owner   string // marks the commands of this provider
+	owner   string       // marks the commands of this provider
+	started atomic.Int64 // commands, for their marks
 	locks   *pathLocks
 	jobs    *jobs
 	crash   func(point string) // set by tests: the process dies here
@@ -223,7 +225,7 @@ func (p *Local) Remove(ctx context.Context, user, threadID string) error {
 // Close ends the commands that were left in the background and frees what the
 // provider holds. Files stay.
 func (p *Local) Close() error {
-	p.endCommands(func(o string) bool { return o == p.owner })
+	p.endCommands(func(o string) bool { return strings.HasPrefix(o, p.owner+"/") })
 	p.jobs.close()
 	if p.aliases != "" {
 		if err := os.RemoveAll(p.aliases); err != nil {

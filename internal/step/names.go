@@ -31,6 +31,9 @@ const (
 const (
 	// ErrFenced: another attempt owns this step now.
 	ErrFenced = "Fenced"
+	// ErrOvertaken: the thread has gone on from another checkpoint than the
+	// workflow knows, as after a reset by hand.
+	ErrOvertaken = "Overtaken"
 	// ErrModel: the provider refused for good; the details are a [ModelFailure].
 	ErrModel = "ModelError"
 	// ErrRateLimited: the provider asked for a longer pause than an activity
@@ -40,6 +43,9 @@ const (
 	ErrContextLength = "ContextLength"
 	// ErrThreadGone: the thread was deleted while a run was live.
 	ErrThreadGone = "ThreadGone"
+	// ErrStoreAway: the product's database does not answer, and nothing was done;
+	// the workflow waits for it, visibly, and asks again.
+	ErrStoreAway = "StoreAway"
 	// ErrHostRestarted: the process that worked on the step is gone.
 	ErrHostRestarted = "HostRestarted"
 	// ErrRunRefused: a run cannot be started as it was asked for.
@@ -48,7 +54,12 @@ const (
 	ErrRunGone = "RunGone"
 	// ErrBusy and ErrNotCancellable are refusals of updates.
 	ErrBusy           = "Busy"
+	ErrCrowded        = "Crowded"   // too much waits already; later there is room again
+	ErrDuplicate      = "Duplicate" // it was asked for before, and is being done or done
 	ErrNotCancellable = "NotCancellable"
 	ErrNoQuestion     = "NoQuestion"
 	ErrInvalid        = "Invalid"
+	// ErrNewer: what the thread is doing was begun by a newer version of the
+	// program and goes on when that is back.
+	ErrNewer = "NewerVersion"
 )

@@ -20,7 +20,9 @@ type LoadThreadInput struct {
 	Thread string `json:"thread"`
 	// Carried: the workflow continues as new and has its own state; only the
 	// digests in view are wanted.
-	Carried bool          `json:"carried,omitempty"`
+	Carried bool `json:"carried,omitempty"`
+	// Stopped: all runs that are taken up are to be ended.
+	Stopped bool          `json:"stopped,omitempty"`
 	Cursor  thread.Cursor `json:"cursor"`
 }
 
@@ -32,10 +34,29 @@ type LoadThreadResult struct {
 	Plan    *agent.Summary  `json:"plan,omitempty"` // of the head's loop
 	// Running are the runs that have started and not ended, oldest first: a
 	// workflow that was lost, or ended from outside, goes on with them.
-	Running []SubmitRun `json:"running,omitempty"`
+	Running []RunningRun `json:"running,omitempty"`
+	// Unfinished is of those of them that are to be stopped.
+	Unfinished []Unfinished `json:"unfinished,omitempty"`
 	// Ended are the ids of the newest runs that have ended: submissions of
 	// these are repeats.
 	Ended []string `json:"ended,omitempty"`
+}
+
+// RunningRun is a run that has started and not ended, as it was submitted.
+type RunningRun struct {
+	SubmitRun
+	// LoopVersion is the version of the turn loop that it began with; 0 means the
+	// first.
+	LoopVersion int `json:"loop_version,omitempty"`
+}
+
+// Unfinished is what the steps of a run had made since the newest checkpoint, and
+// what they had begun, when its workflow was lost. Only the seals of tool calls
+// have positions.
+type Unfinished struct {
+	Run   string          `json:"run"`
+	Made  []thread.Digest `json:"made,omitempty"`
+	Seals []Seal          `json:"seals,omitempty"`
 }
 
 // CheckpointHeader is the part of a checkpoint's data that an activity reads.
@@ -58,7 +79,9 @@ type Head struct {
 // with Message set, one that came from inside (an answer by signal).
 type StartRunInput struct {
 	Ref
-	Pos     int64             `json:"pos"` // of the run's first message
+	Pos int64 `json:"pos"` // of the run's first message
+	// Parent is the checkpoint that the run starts from; empty for none.
+	Parent  *string           `json:"parent,omitempty"`
 	Options thread.RunOptions `json:"options"`
 	Message *thread.Message   `json:"message,omitempty"`
 	// Answers are the questions that this run answers, closed in the same commit.
@@ -73,6 +96,9 @@ type StartRunInput struct {
 	// KeepPlan is the plan of a loop that goes on after a question; a model that
 	// has left the config is resolved anew.
 	KeepPlan string `json:"keep_plan,omitempty"`
+	// LoopVersion is the version of the turn loop that the run goes by; it comes
+	// back in the result.
+	LoopVersion int `json:"loop_version,omitempty"`
 }
 
 // StartRunResult is what the loop decides by.
@@ -82,6 +108,9 @@ type StartRunResult struct {
 	Messages []thread.Digest    `json:"messages,omitempty"`
 	State    thread.StateUpdate `json:"state"`
 	Intake   Intake             `json:"intake,omitzero"`
+	// LoopVersion is the one of the input: what the history remembers, and a
+	// replay by another binary goes by. Older binaries leave it out.
+	LoopVersion int `json:"loop_version,omitempty"`
 }
 
 // Intake is what the start of a run found out for the before-run hooks. The

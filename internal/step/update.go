@@ -20,6 +20,9 @@ type ThreadInput struct {
 	// Carried is the state of the run before, when the workflow continues as
 	// new.
 	Carried json.RawMessage `json:"carried,omitempty"`
+	// Waiting is what waited in the run before, when the workflow starts anew from
+	// the thread's checkpoint.
+	Waiting json.RawMessage `json:"waiting,omitempty"`
 }
 
 // ThreadSettings bound a thread workflow.
@@ -44,6 +47,9 @@ type SubmitRun struct {
 	// Again counts submissions of this run after a refusal; each is an update of
 	// its own, since a refused one keeps its answer.
 	Again int `json:"again,omitempty"`
+	// Stopped is set in the store once a stop was taken: whoever takes the run up
+	// again, its workflow lost, only ends it.
+	Stopped thread.CancelAction `json:"stopped,omitempty"`
 }
 
 // SubmitResult says what became of a submission.
@@ -58,6 +64,9 @@ type SubmitResult struct {
 type CancelRun struct {
 	RunID  string              `json:"run_id"`
 	Action thread.CancelAction `json:"action"`
+	// User, when it is set, must be the owner of the thread: nobody else has
+	// checked that.
+	User string `json:"user,omitempty"`
 }
 
 // CancelResult tells whether there was anything to stop.

@@ -59,7 +59,7 @@ func checkpointByID(ctx context.Context, q querier, threadID, id string) (Checkp
 // this id.
 func (s *Store) GetCheckpoint(ctx context.Context, threadID, id string) (Checkpoint, error) {
 	var c Checkpoint
-	err := s.read(ctx, func(q querier) (err error) {
+	err := s.read(ctx, func(ctx context.Context, q querier) (err error) {
 		c, err = checkpointByID(ctx, q, threadID, id)
 		return err
 	})
@@ -71,7 +71,7 @@ func (s *Store) GetCheckpoint(ctx context.Context, threadID, id string) (Checkpo
 func (s *Store) Checkpoints(ctx context.Context, threadID string, q CheckpointQuery) ([]Checkpoint, error) {
 	const defaultCheckpoints = 10
 	var list []Checkpoint
-	err := s.snapshot(ctx, func(c querier) error {
+	err := s.snapshot(ctx, func(ctx context.Context, c querier) error {
 		before := int64(math.MaxInt64)
 		if q.Before != "" {
 			newer, err := checkpointByID(ctx, c, threadID, q.Before)
@@ -89,11 +89,11 @@ func (s *Store) Checkpoints(ctx context.Context, threadID string, q CheckpointQu
 }
 
 // LoadHead reads what a thread starts or continues with: its newest checkpoint,
-// the rows in view of cursor, or of the checkpoint's without one, and the runs
-// it has seen. A thread that is not there is an [ErrThreadGone].
+// the rows in view of cursor, or of the checkpoint's without one, those that have
+// a digest without their body, and the runs it has seen. A thread that is not there is an [ErrThreadGone].
 func (s *Store) LoadHead(ctx context.Context, threadID string, cursor *thread.Cursor) (Head, error) {
 	var head Head
-	err := s.snapshot(ctx, func(q querier) (err error) {
+	err := s.snapshot(ctx, func(ctx context.Context, q querier) (err error) {
 		if _, err := ownerOf(ctx, q, threadID); err != nil {
 			return err
 		}
@@ -104,7 +104,7 @@ func (s *Store) LoadHead(ctx context.Context, threadID string, cursor *thread.Cu
 			cursor = &head.Checkpoint.Cursor
 		}
 		if cursor != nil {
-			if head.Rows, err = readCursor(ctx, q, threadID, *cursor, math.MaxInt64); err != nil {
+			if head.Rows, err = readCursor(ctx, q, briefColumns, threadID, *cursor, math.MaxInt64); err != nil {
 				return err
 			}
 		}
@@ -120,7 +120,7 @@ func (s *Store) LoadHead(ctx context.Context, threadID string, cursor *thread.Cu
 // GetPlan reads a plan by its hash; an [ErrNotFound] if there is none.
 func (s *Store) GetPlan(ctx context.Context, hash string) ([]byte, error) {
 	var body string
-	err := s.read(ctx, func(q querier) error {
+	err := s.read(ctx, func(ctx context.Context, q querier) error {
 		err := get(ctx, q, `SELECT body FROM plans WHERE hash = ?`, []any{hash}, &body)
 		if isNoRow(err) {
 			return ErrNotFound

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"math"
+
+	"deerflow/internal/failpoint"
 )
 
 // Claim takes the right to write a message from whoever had it. A message that
@@ -38,6 +40,9 @@ func (s *Store) Claim(ctx context.Context, c Claim) (ClaimResult, error) {
 	}
 	if err != nil {
 		return ClaimResult{}, wrap(err, "claim message %q of thread %q", c.MessageID, c.Ref.Thread)
+	}
+	if ride != nil {
+		failpoint.Here(failpoint.CommitRode, c.Ref.Thread)
 	}
 	return result, nil
 }

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"deerflow/internal/failpoint"
 	"deerflow/internal/step"
 	"deerflow/internal/thread"
 )
@@ -15,7 +16,9 @@ import (
 // Commit stores what a turn changed in one transaction: messages and seals,
 // revisions, the checkpoint, the row of the thread and the outcome of runs, with
 // their events in this order. It is idempotent by (thread, run, step): a repeat
-// writes nothing and gives the same result.
+// writes nothing and gives the same result. A commit that does not follow the
+// thread's newest checkpoint, or whose step has another one, comes from a
+// workflow that has fallen behind: it is an [ErrOvertaken].
 func (s *Store) Commit(ctx context.Context, in step.CommitInput, digestOf DigestFunc) (step.CommitResult, error) {
 	var rows []Row
 	c, err := newCommit(&in)
@@ -35,6 +38,7 @@ func (s *Store) Commit(ctx context.Context, in step.CommitInput, digestOf Digest
 	if err != nil {
 		return step.CommitResult{}, wrap(err, "commit step %d of run %q, thread %q", in.Step, in.Run, in.Thread)
 	}
+	failpoint.Here(failpoint.CommitStored, in.Thread)
 	var result step.CommitResult
 	for i := range rows {
 		result.Messages = append(result.Messages, digestOf(&rows[i].Message, rows[i].Pos))
@@ -80,12 +84,33 @@ func (c *commit) origin() origin { return origin{run: c.in.Run, step: c.in.Step}
 // once does the commit unless it was done before, and gives the sequence number
 // of its checkpoint.
 func (c *commit) once(ctx context.Context, t *tx) (seq int64, err error) {
-	err = get(ctx, t, `SELECT seq FROM checkpoints WHERE thread_id = ? AND run_id = ? AND step = ?`,
-		[]any{c.in.Thread, c.in.Run, c.in.Step}, &seq)
-	if isNoRow(err) {
-		seq, err = c.write(ctx, t)
+	var id string
+	err = get(ctx, t, `SELECT seq, id FROM checkpoints WHERE thread_id = ? AND run_id = ? AND step = ?`,
+		[]any{c.in.Thread, c.in.Run, c.in.Step}, &seq, &id)
+	switch {
+	case isNoRow(err):
+		if c.in.Parent != "" {
+			err = t.follows(ctx, c.in.Thread, c.in.Parent)
+		} else {
+			err = nil
+		}
+		if err == nil {
+			seq, err = c.write(ctx, t)
+		}
+	case err == nil && id != c.in.CheckpointID:
+		err = fmt.Errorf("the step has checkpoint %s: %w", id, ErrOvertaken)
 	}
 	return seq, err
+}
+
+// follows fails unless the thread's newest checkpoint is the given one.
+func (t *tx) follows(ctx context.Context, threadID, checkpointID string) error {
+	var newest string
+	err := get(ctx, t, `SELECT checkpoint_id FROM threads WHERE id = ?`, []any{threadID}, &newest)
+	if err == nil && newest != checkpointID {
+		err = fmt.Errorf("the newest checkpoint is %q, not %q: %w", newest, checkpointID, ErrOvertaken)
+	}
+	return err
 }
 
 // write does the commit and gives the sequence number of its checkpoint.

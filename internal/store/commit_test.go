@@ -1,6 +1,7 @@
 package store
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"sync"
@@ -17,13 +18,14 @@ func fullCommit(f *fixture) step.CommitInput {
 	f.t.Helper()
 	th := "t1"
 	f.submit(th, "r1", "hi")
+	f.commit(commitInput(ref(th, "r0", 1), 0, thread.StatusBusy))
 	f.start(th, "r1", 0)
 	f.finish(f.owner(ref(th, "r1", 2)), 1, "calling")
 	streaming := f.owner(ref(th, "r1", 4))
 	require.NoError(f.t, f.Append(f.ctx, streaming, delta(streaming, "half")))
 	title := "Title"
 	in := commitInput(ref(th, "r1", 5), 5, thread.StatusError)
-	in.Parent, in.Next = "parent", []string{"agent"}
+	in.Parent, in.Next = "cp-r0-1", []string{"agent"}
 	in.State = thread.State{Title: "Title", Artifacts: []string{"/mnt/user-data/outputs/a.md"}}
 	in.Update = thread.StateUpdate{Title: &title}
 	in.Interrupts = []thread.Interrupt{{ID: "i1", Value: thread.Card{Question: "which <one> & why?"}}}
@@ -66,7 +68,7 @@ func TestCommit(t *testing.T) {
 		cp, err := f.GetCheckpoint(f.ctx, in.Thread, in.CheckpointID)
 		require.NoError(f.t, err)
 		require.Equal(f.t, Checkpoint{
-			ID: in.CheckpointID, ThreadID: in.Thread, RunID: "r1", Parent: "parent", Step: 5, Seq: int64(before + 5), At: at,
+			ID: in.CheckpointID, ThreadID: in.Thread, RunID: "r1", Parent: "cp-r0-1", Step: 5, Seq: int64(before + 5), At: at,
 			Data: in.Checkpoint, Cursor: in.Cursor, NextPos: 5, State: in.State, Status: in.Status,
 			Interrupts: in.Interrupts, Next: in.Next,
 		}, cp)
@@ -104,7 +106,7 @@ func TestCommitIdempotent(t *testing.T) {
 		log := f.log(in.Thread)
 		require.Equal(f.t, results[0], f.commit(in))
 		require.Equal(f.t, log, f.log(in.Thread))
-		require.Equal(f.t, 2, f.count("checkpoints"))
+		require.Equal(f.t, 3, f.count("checkpoints"))
 		th, err := f.GetThread(f.ctx, in.Thread)
 		require.NoError(f.t, err)
 		require.Equal(f.t, later.CheckpointID, th.CheckpointID, "a late repeat does not move the thread back")
@@ -177,7 +179,7 @@ func TestStateStoredOnce(t *testing.T) {
 			require.Equal(f.t, titles[len(titles)-1-i], cp.State.Title)
 		}
 		var stored int
-		require.NoError(f.t, f.read(f.ctx, func(q querier) error {
+		require.NoError(f.t, f.read(f.ctx, func(ctx context.Context, q querier) error {
 			return get(f.ctx, q, `SELECT COUNT(*) FROM checkpoints WHERE state <> ''`, nil, &stored)
 		}))
 		require.Equal(f.t, 4, stored)
@@ -192,12 +194,43 @@ func TestStateStoredOnce(t *testing.T) {
 	})
 }
 
+// A workflow that has fallen behind writes nothing: neither a step that has a
+// checkpoint of another one, nor one that does not follow the newest, nor a run.
+func TestOvertaken(t *testing.T) {
+	t.Parallel()
+	each(t, func(f *fixture) {
+		in := fullCommit(f)
+		f.commit(in)
+		f.submit(in.Thread, "r2", "next")
+		log := f.log(in.Thread)
+		again := in
+		again.CheckpointID = "cp-of-another-attempt"
+		_, err := f.Commit(f.ctx, again, plainDigest)
+		require.ErrorIs(f.t, err, ErrOvertaken)
+		behind := commitInput(ref(in.Thread, "r1", 6), 5, thread.StatusBusy)
+		behind.Parent = "cp-r0-1"
+		_, err = f.Commit(f.ctx, behind, plainDigest)
+		require.ErrorIs(f.t, err, ErrOvertaken)
+		_, err = f.Claim(f.ctx, Claim{Ref: ref(in.Thread, "r1", 7), MessageID: "r1-7", Commit: &behind})
+		require.ErrorIs(f.t, err, ErrOvertaken)
+		for _, parent := range []string{"", "cp-r0-1"} {
+			_, err = f.StartRun(f.ctx, StartRun{Ref: ref(in.Thread, "r2", 0), Pos: 5, Parent: &parent, At: at})
+			require.ErrorIs(f.t, err, ErrOvertaken)
+		}
+		require.Equal(f.t, log, f.log(in.Thread))
+
+		behind.Parent = in.CheckpointID
+		f.commit(behind)
+		_, err = f.StartRun(f.ctx, StartRun{Ref: ref(in.Thread, "r2", 0), Pos: 5, Parent: &behind.CheckpointID, At: at})
+		require.NoError(f.t, err)
+	})
+}
+
 // A failing commit leaves nothing behind, and the next one works.
 func TestCommitAtomic(t *testing.T) {
 	t.Parallel()
 	each(t, func(f *fixture) {
 		in := fullCommit(f)
-		f.commit(commitInput(ref(in.Thread, "r0", 1), 1, thread.StatusBusy))
 		log, messages := f.log(in.Thread), f.count("messages")
 		good := in.CheckpointID
 		in.CheckpointID = "cp-r0-1" // taken
@@ -222,7 +255,7 @@ func TestBytesPerTurn(t *testing.T) {
 		state.Artifacts = append(state.Artifacts, fmt.Sprintf("/mnt/user-data/outputs/report-%d.md", i))
 	}
 	used := func() (n int) {
-		require.NoError(t, f.read(f.ctx, func(q querier) error {
+		require.NoError(t, f.read(f.ctx, func(ctx context.Context, q querier) error {
 			return get(f.ctx, q, `SELECT SUM(payload) FROM dbstat`, nil, &n)
 		}))
 		return n

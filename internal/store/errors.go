@@ -14,6 +14,9 @@ var (
 	ErrExists = errors.New("exists already")
 	// ErrFenced: somebody else owns the message now, or it is complete.
 	ErrFenced = errors.New("fenced: the message belongs to another attempt, or is complete")
+	// ErrOvertaken: the thread has gone on from another checkpoint than the caller
+	// knows; nothing was written.
+	ErrOvertaken = errors.New("the thread has gone on from another checkpoint")
 	// ErrThreadGone: the thread was deleted, nothing was written. It is an
 	// ErrNotFound too.
 	ErrThreadGone = fmt.Errorf("the thread is gone: %w", ErrNotFound)
@@ -27,6 +30,10 @@ var (
 	ErrActive = errors.New("a run has not ended yet")
 	// ErrInvalid: a query or a row that cannot be taken as it is.
 	ErrInvalid = errors.New("invalid")
+	// ErrUnavailable: the database cannot be worked with at the moment: it is not
+	// reached, locked by somebody else, or its disk is full. Nothing was written,
+	// unless the answer to a commit was lost; what is asked again is idempotent.
+	ErrUnavailable = errors.New("the database is not available")
 	// ErrClosed: the store was closed.
 	ErrClosed = errors.New("the store is closed")
 )

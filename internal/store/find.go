@@ -11,7 +11,7 @@ import (
 // none. Where several threads have a run of this id, it is the newest.
 func (s *Store) FindRun(ctx context.Context, user, runID string) (Run, error) {
 	var runs []Run
-	err := s.read(ctx, func(q querier) (err error) {
+	err := s.read(ctx, func(ctx context.Context, q querier) (err error) {
 		runs, err = all(ctx, q, scanRun, `SELECT `+runColumns+` FROM runs WHERE id = ? AND user_id = ?
 			ORDER BY created_at DESC LIMIT 1`, runID, user)
 		return err
@@ -38,7 +38,7 @@ func (s *Store) LiveRuns(ctx context.Context, user string, status thread.RunStat
 		args = append(args, string(status))
 	}
 	var runs []Run
-	err := s.read(ctx, func(q querier) (err error) {
+	err := s.read(ctx, func(ctx context.Context, q querier) (err error) {
 		runs, err = all(ctx, q, scanRun, query+` ORDER BY created_at, id`, args...)
 		return err
 	})

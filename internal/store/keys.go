@@ -155,7 +155,7 @@ func readKey(ctx context.Context, q querier, id string) (Key, error) {
 // is none.
 func (s *Store) GetKey(ctx context.Context, id string) (Key, error) {
 	var k Key
-	err := s.read(ctx, func(q querier) (err error) {
+	err := s.read(ctx, func(ctx context.Context, q querier) (err error) {
 		k, err = readKey(ctx, q, id)
 		return err
 	})
@@ -165,7 +165,7 @@ func (s *Store) GetKey(ctx context.Context, id string) (Key, error) {
 // ListKeys lists all keys, the oldest first, also those that are over.
 func (s *Store) ListKeys(ctx context.Context) ([]Key, error) {
 	var keys []Key
-	err := s.read(ctx, func(q querier) (err error) {
+	err := s.read(ctx, func(ctx context.Context, q querier) (err error) {
 		keys, err = all(ctx, q, scanKey, `SELECT `+keyColumns+` FROM api_keys ORDER BY created_at, id`)
 		return err
 	})

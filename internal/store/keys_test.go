@@ -1,6 +1,7 @@
 package store
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -61,7 +62,7 @@ func TestKeysAreStoredAsHashesOnly(t *testing.T) {
 		require.NoError(f.t, err)
 		_, secret, _ := strings.Cut(strings.TrimPrefix(text, "df_"), "_")
 		var row string
-		require.NoError(f.t, f.read(f.ctx, func(q querier) error {
+		require.NoError(f.t, f.read(f.ctx, func(ctx context.Context, q querier) error {
 			return get(f.ctx, q, `SELECT id || hash || user_id || label || role FROM api_keys`, nil, &row)
 		}))
 		require.NotContains(f.t, row, secret)

@@ -23,7 +23,7 @@ func scanEvent(r scanner) (Event, error) {
 // order; none for a thread that is not there. 0 is a limit of 1000.
 func (s *Store) Events(ctx context.Context, threadID string, after int64, limit int) ([]Event, error) {
 	var events []Event
-	err := s.read(ctx, func(q querier) (err error) {
+	err := s.read(ctx, func(ctx context.Context, q querier) (err error) {
 		events, err = all(ctx, q, scanEvent, `SELECT thread_id, seq, run_id, step, claim, type, data, at FROM events
 			WHERE thread_id = ? AND seq > ? ORDER BY seq LIMIT ?`, threadID, after, limitOr(limit, defaultEvents))
 		return err
@@ -46,7 +46,7 @@ func (s *Store) FirstSeq(ctx context.Context, threadID string) (int64, error) {
 
 func (s *Store) threadSeq(ctx context.Context, threadID, query string) (int64, error) {
 	var seq int64
-	err := s.read(ctx, func(q querier) error {
+	err := s.read(ctx, func(ctx context.Context, q querier) error {
 		err := get(ctx, q, query, []any{threadID}, &seq)
 		if isNoRow(err) {
 			return ErrNotFound

@@ -290,7 +290,7 @@ func (f *fixture) viewTexts(threadID string) []string {
 func (f *fixture) count(table string) int {
 	f.t.Helper()
 	var n int
-	require.NoError(f.t, f.read(f.ctx, func(q querier) error {
+	require.NoError(f.t, f.read(f.ctx, func(ctx context.Context, q querier) error {
 		return get(f.ctx, q, `SELECT COUNT(*) FROM `+table, nil, &n)
 	}))
 	return n

@@ -15,6 +15,11 @@ const noPos = -1
 
 const rowColumns = `m.pos, m.id, m.run_id, m.step, m.rev, m.seq, m.body, m.digest, m.created_at`
 
+// briefColumns leave out the bodies of rows whose digest tells all that a
+// workflow wants to know.
+const briefColumns = `m.pos, m.id, m.run_id, m.step, m.rev, m.seq,
+	CASE WHEN m.rev = 0 AND m.digest <> '' THEN '{}' ELSE m.body END, m.digest, m.created_at`
+
 func scanRow(r scanner) (Row, error) {
 	var row Row
 	var pos sql.NullInt64
@@ -62,8 +67,8 @@ func newestRow(ctx context.Context, q querier, threadID, id string, asOf int64) 
 
 // readRange reads the rows at positions [from, to) as of a sequence number: at
 // each position the one that was written last.
-func readRange(ctx context.Context, q querier, threadID string, from, to, asOf int64) ([]Row, error) {
-	rows, err := all(ctx, q, scanRow, `SELECT `+rowColumns+` FROM messages AS m
+func readRange(ctx context.Context, q querier, columns, threadID string, from, to, asOf int64) ([]Row, error) {
+	rows, err := all(ctx, q, scanRow, `SELECT `+columns+` FROM messages AS m
 		WHERE m.thread_id = ? AND m.pos >= ? AND m.pos < ? AND m.seq <= ? ORDER BY m.pos, m.seq`, threadID, from, to, asOf)
 	if err != nil {
 		return nil, err
@@ -80,10 +85,10 @@ func readRange(ctx context.Context, q querier, threadID string, from, to, asOf i
 }
 
 // readCursor reads the rows that a cursor shows, in its order.
-func readCursor(ctx context.Context, q querier, threadID string, c thread.Cursor, asOf int64) ([]Row, error) {
+func readCursor(ctx context.Context, q querier, columns, threadID string, c thread.Cursor, asOf int64) ([]Row, error) {
 	var rows []Row
 	for _, seg := range c.Segments {
-		part, err := readRange(ctx, q, threadID, seg.From, seg.To, asOf)
+		part, err := readRange(ctx, q, columns, threadID, seg.From, seg.To, asOf)
 		if err != nil {
 			return nil, err
 		}
@@ -125,7 +130,11 @@ func readPending(ctx context.Context, q querier, threadID string) ([]Row, error)
 // its segments. The rows are shared with other callers: read only.
 func (s *Store) Messages(ctx context.Context, threadID string, c thread.Cursor) ([]Row, error) {
 	var rows []Row
-	err := s.db.read(ctx, len(c.Segments) > 1, func(q querier) (err error) {
+	read := s.read
+	if len(c.Segments) > 1 {
+		read = s.snapshot
+	}
+	err := read(ctx, func(ctx context.Context, q querier) (err error) {
 		for _, seg := range c.Segments {
 			part, err := s.cache.read(ctx, q, threadID, seg)
 			if err != nil {
@@ -143,7 +152,7 @@ func (s *Store) Messages(ctx context.Context, threadID string, c thread.Cursor) 
 // not in the transcript.
 func (s *Store) GetMessage(ctx context.Context, threadID, id string) (Row, error) {
 	var row *Row
-	err := s.read(ctx, func(q querier) (err error) {
+	err := s.read(ctx, func(ctx context.Context, q querier) (err error) {
 		row, err = newestRow(ctx, q, threadID, id, math.MaxInt64)
 		return err
 	})
@@ -160,7 +169,7 @@ func (s *Store) GetMessage(ctx context.Context, threadID, id string) (Row, error
 // of it by a rollback, or waiting with its run.
 func (s *Store) HasMessage(ctx context.Context, threadID, id string) (bool, error) {
 	next := 0
-	err := s.read(ctx, func(q querier) (err error) {
+	err := s.read(ctx, func(ctx context.Context, q querier) (err error) {
 		next, err = nextRev(ctx, q, threadID, id)
 		return err
 	})

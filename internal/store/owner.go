@@ -10,7 +10,7 @@ import (
 // such thread.
 func (s *Store) ThreadOwner(ctx context.Context, threadID string) (string, error) {
 	var user string
-	err := s.read(ctx, func(q querier) (err error) {
+	err := s.read(ctx, func(ctx context.Context, q querier) (err error) {
 		user, err = ownerOf(ctx, q, threadID)
 		return err
 	})

@@ -56,9 +56,13 @@ type RunQuery struct {
 type StartRun struct {
 	Ref step.Ref
 	Pos int64 // of the run's first message
+	// Parent is the checkpoint that the run starts from, empty for none; nil when
+	// the caller cannot tell.
+	Parent *string
 	// Message is that of a run which came from inside and has no stored ones.
 	Message     *thread.Message
 	AssistantID string
+	LoopVersion int // of the turn loop
 	PlanHash    string
 	Plan        []byte
 	Answers     []string // ids of the interrupts that this run answers

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"context"
 	"regexp"
 	"strings"
 	"testing"
@@ -32,6 +33,8 @@ func TestNoScans(t *testing.T) {
 	_, err = f.PendingRuns(f.ctx)
 	require.NoError(t, err)
 	_, err = f.ActiveThreads(f.ctx)
+	require.NoError(t, err)
+	_, err = f.HeldThreads(f.ctx, 1)
 	require.NoError(t, err)
 	_, err = f.GetPlan(f.ctx, "h1")
 	require.NoError(t, err)
@@ -82,7 +85,7 @@ func (f *fixture) statements() []string {
 func (f *fixture) explain(query string) []string {
 	f.t.Helper()
 	var lines []string
-	require.NoError(f.t, f.read(f.ctx, func(q querier) error {
+	require.NoError(f.t, f.read(f.ctx, func(ctx context.Context, q querier) error {
 		rows, err := q.once(f.ctx, "EXPLAIN QUERY PLAN "+query, make([]any, strings.Count(query, "?"))...)
 		if err != nil {
 			return err

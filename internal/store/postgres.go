@@ -41,7 +41,7 @@ func openPostgres(ctx context.Context, o Options, c *clock) (*postgresBackend, e
 	}
 	name := fmt.Sprintf("%s on %s:%d", config.Database, config.Host, config.Port)
 	b := &postgresBackend{
-		db: stdlib.OpenDB(*config), config: config, clock: c, onEvents: o.OnEvents,
+		db: stdlib.OpenDB(*config, stdlib.OptionAfterConnect(boundTransactions)), config: config, clock: c, onEvents: o.OnEvents,
 		seed: maphash.MakeSeed(), texts: &sync.Map{},
 	}
 	for i := range b.queues {
@@ -56,6 +56,16 @@ func openPostgres(ctx context.Context, o Options, c *clock) (*postgresBackend, e
 	}
 	b.notifier = newNotifier(ctx, b.db, o.Logger)
 	return b, nil
+}
+
+// boundTransactions lets the server end a transaction whose client does nothing
+// for 5 s. A worker that stands still in one would hold the row of its thread,
+// and whoever takes its place would wait for as long as it does.
+func boundTransactions(ctx context.Context, conn *pgx.Conn) error {
+	if _, err := conn.Exec(ctx, `SET idle_in_transaction_session_timeout = '5s'`); err != nil {
+		return fmt.Errorf("bound idle transactions: %w", err)
+	}
+	return nil
 }
 
 func (b *postgresBackend) prepareSchema(ctx context.Context, name string) error {
@@ -103,19 +113,19 @@ func (b *postgresBackend) write(ctx context.Context, threadID string, do work) e
 	return nil
 }
 
-func (b *postgresBackend) read(ctx context.Context, snapshot bool, fn func(q querier) error) error {
+func (b *postgresBackend) read(ctx context.Context, snapshot bool, fn func(ctx context.Context, q querier) error) error {
 	if b.closed.Load() {
 		return ErrClosed
 	}
 	if !snapshot {
-		return fn(numbered{b.db, b.texts})
+		return fn(ctx, numbered{b.db, b.texts})
 	}
 	dbtx, err := b.db.BeginTx(ctx, &sql.TxOptions{Isolation: sql.LevelRepeatableRead, ReadOnly: true})
 	if err != nil {
 		return fmt.Errorf("begin to read: %w", err)
 	}
 	defer func() { _ = dbtx.Rollback() }() // nothing was written
-	return fn(numbered{dbtx, b.texts})
+	return fn(ctx, numbered{dbtx, b.texts})
 }
 
 func (b *postgresBackend) close() error {

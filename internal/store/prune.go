@@ -30,7 +30,7 @@ func (s *Store) PruneDeltas(ctx context.Context, olderThan time.Time) (int, erro
 	total := 0
 	for {
 		var batch []closedClaim
-		err := s.read(ctx, func(q querier) (err error) {
+		err := s.read(ctx, func(ctx context.Context, q querier) (err error) {
 			batch, err = all(ctx, q, scanClosedClaim, `SELECT thread_id, message_id, run_id, step, first_seq, closed_seq FROM claims
 				WHERE closed_at < ? ORDER BY closed_at LIMIT ?`, micros(olderThan), pruneBatch)
 			return err

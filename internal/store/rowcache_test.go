@@ -1,6 +1,7 @@
 package store
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -52,4 +53,30 @@ func TestMessagesOfAThreadThatWasMadeAgain(t *testing.T) {
 			require.NoError(f.t, f.DeleteThread(f.ctx, "t"))
 		}
 	})
+}
+
+// TestBoundedCache: large rows do not stay in memory all at once, and what is
+// read is right whether it was kept or not.
+func TestBoundedCache(t *testing.T) {
+	t.Parallel()
+	f := openFixture(t, sqliteOptions(t))
+	f.submit("t", "r", "question")
+	f.start("t", "r", 0)
+	const size = 9 << 20
+	for n := int64(1); n < 10; n++ {
+		cursor := thread.Cursor{}
+		cursor.Extend(n)
+		f.finish(f.owner(ref("t", "r", int(n))), n, strings.Repeat("x", size))
+		rows, err := f.Messages(f.ctx, "t", cursor)
+		require.NoError(t, err)
+		require.Len(t, rows, 1)
+		require.Len(t, rows[0].Message.Content.String(), size)
+		require.LessOrEqual(t, f.cache.bytes.Load(), int64(rowsCachedBytes))
+	}
+	require.Less(t, f.cache.rows.Len(), 9)
+	var left int64
+	for _, row := range f.cache.rows.Values() {
+		left += weight(&row)
+	}
+	require.Equal(t, left, f.cache.bytes.Load())
 }

@@ -44,6 +44,7 @@ type Run struct {
 	Key         string // idempotency key, unique in the thread; "" if none
 	Usage       thread.Usage
 	ModelCalls  int
+	LoopVersion int   // of the turn loop that it began with; 0 while it is pending, and for the oldest
 	FirstSeq    int64 // events of the run have a greater Seq; set when it starts
 	CreatedAt   time.Time
 	UpdatedAt   time.Time

@@ -8,14 +8,14 @@ import (
 	"deerflow/internal/thread"
 )
 
-const runColumns = `thread_id, id, user_id, assistant_id, status, stop_reason, error, multitask, options, submit, kwargs, metadata, key, usage, model_calls, first_seq, created_at, updated_at`
+const runColumns = `thread_id, id, user_id, assistant_id, status, stop_reason, error, multitask, options, submit, kwargs, metadata, key, usage, model_calls, loop_version, first_seq, created_at, updated_at`
 
 func scanRun(r scanner) (Run, error) {
 	var run Run
 	var options, submit, kwargs, metadata, usage string
 	var created, updated int64
 	err := r.Scan(&run.ThreadID, &run.ID, &run.User, &run.AssistantID, &run.Status, &run.StopReason, &run.Error,
-		&run.Multitask, &options, &submit, &kwargs, &metadata, &run.Key, &usage, &run.ModelCalls, &run.FirstSeq,
+		&run.Multitask, &options, &submit, &kwargs, &metadata, &run.Key, &usage, &run.ModelCalls, &run.LoopVersion, &run.FirstSeq,
 		&created, &updated)
 	if err != nil {
 		return Run{}, err
@@ -67,7 +67,7 @@ func readRun(ctx context.Context, q querier, threadID, id string) (Run, error) {
 // GetRun reads a run; an [ErrNotFound] if the thread has none of this id.
 func (s *Store) GetRun(ctx context.Context, threadID, runID string) (Run, error) {
 	var run Run
-	err := s.read(ctx, func(q querier) (err error) {
+	err := s.read(ctx, func(ctx context.Context, q querier) (err error) {
 		run, err = readRun(ctx, q, threadID, runID)
 		return err
 	})
@@ -86,7 +86,7 @@ func (s *Store) ListRuns(ctx context.Context, threadID string, q RunQuery) ([]Ru
 	query += ` ORDER BY created_at DESC, id DESC LIMIT ? OFFSET ?`
 	args = append(args, limitOr(q.Limit, defaultLimit), max(q.Offset, 0))
 	var runs []Run
-	err := s.read(ctx, func(c querier) (err error) {
+	err := s.read(ctx, func(ctx context.Context, c querier) (err error) {
 		runs, err = all(ctx, c, scanRun, query, args...)
 		return err
 	})
@@ -97,7 +97,7 @@ func (s *Store) ListRuns(ctx context.Context, threadID string, q RunQuery) ([]Ru
 // oldest first.
 func (s *Store) PendingRuns(ctx context.Context) ([]Run, error) {
 	var runs []Run
-	err := s.read(ctx, func(q querier) (err error) {
+	err := s.read(ctx, func(ctx context.Context, q querier) (err error) {
 		runs, err = all(ctx, q, scanRun, `SELECT `+runColumns+` FROM runs
 			WHERE status IN ('pending', 'running') AND status = 'pending' ORDER BY created_at, id`)
 		return err
@@ -109,12 +109,26 @@ func (s *Store) PendingRuns(ctx context.Context) ([]Run, error) {
 // wait with a question, and ones with a run that has started.
 func (s *Store) ActiveThreads(ctx context.Context) ([]string, error) {
 	var ids []string
-	err := s.read(ctx, func(q querier) (err error) {
+	err := s.read(ctx, func(ctx context.Context, q querier) (err error) {
 		ids, err = all(ctx, q, scanString, `SELECT id FROM threads WHERE status IN ('busy', 'interrupted')
 			UNION SELECT thread_id FROM runs WHERE status IN ('pending', 'running') AND status = 'running' ORDER BY 1`)
 		return err
 	})
 	return ids, wrap(err, "list active threads")
+}
+
+// HeldThreads lists the threads whose newest work was begun by a turn loop of a
+// later version than known: with a run that has started, or with a question.
+func (s *Store) HeldThreads(ctx context.Context, known int) ([]string, error) {
+	var ids []string
+	err := s.read(ctx, func(ctx context.Context, q querier) (err error) {
+		ids, err = all(ctx, q, scanString, `SELECT thread_id FROM runs
+			WHERE status IN ('pending', 'running') AND status = 'running' AND loop_version > ?
+			UNION SELECT id FROM threads WHERE status IN ('busy', 'interrupted') AND status = 'interrupted' AND (SELECT r.loop_version
+				FROM runs AS r WHERE r.thread_id = threads.id AND r.started = 1 ORDER BY r.created_at DESC, r.id DESC LIMIT 1) > ? ORDER BY 1`, known, known)
+		return err
+	})
+	return ids, wrap(err, "list threads of a newer loop")
 }
 
 // recentRuns is how many ids of ended runs a thread remembers to tell repeats

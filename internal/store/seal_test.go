@@ -127,3 +127,44 @@ func TestSealCompleteRow(t *testing.T) {
 		require.Zero(f.t, row.Rev)
 	})
 }
+
+// What readers were shown and is not the message in the end is taken back.
+func TestSealTakesBackWhatWasShown(t *testing.T) {
+	t.Parallel()
+	text, calls := Delta{Text: "half a te"}, Delta{ToolCalls: []ToolCallDelta{{ID: "c1", Name: "bash"}}}
+	for name, c := range map[string]struct {
+		deltas []Delta
+		seal   step.Seal
+		reset  bool
+	}{
+		"the text is the message":      {[]Delta{text}, step.Seal{Stream: true}, false},
+		"nothing was shown":            {nil, step.Seal{Fallback: ai("", "failed")}, false},
+		"another text takes its place": {[]Delta{text}, step.Seal{Fallback: ai("", "failed")}, true},
+		"the calls were never made":    {[]Delta{text, calls}, step.Seal{Stream: true}, true},
+		"there is no message at all":   {[]Delta{calls}, step.Seal{Stream: true}, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			each(t, func(f *fixture) {
+				f.newThread("t1")
+				o := f.owner(ref("t1", "r1", 2))
+				for _, d := range c.deltas {
+					d.MessageID = o.MessageID
+					require.NoError(f.t, f.Append(f.ctx, o, NewEvent{EventDelta, d}))
+				}
+				seal := c.seal
+				seal.MessageID, seal.Pos = o.MessageID, 4
+				f.sealing(seal)
+				resets := 0
+				for _, e := range f.log("t1") {
+					if e.Type == EventReset {
+						resets++
+						require.Equal(f.t, "r1", e.Run)
+					}
+				}
+				require.Equal(f.t, c.reset, resets == 1)
+				require.LessOrEqual(f.t, resets, 1)
+			})
+		})
+	}
+}

@@ -27,7 +27,7 @@ func (s *Store) SearchThreads(ctx context.Context, q ThreadQuery) ([]Thread, int
 	}
 	var list []Thread
 	var total int
-	err = s.snapshot(ctx, func(c querier) error {
+	err = s.snapshot(ctx, func(ctx context.Context, c querier) error {
 		rows, err := c.once(ctx, `SELECT COUNT(*) FROM threads`+where, args...)
 		if err != nil {
 			return err

@@ -106,7 +106,7 @@ func (b *sqliteBackend) write(ctx context.Context, _ string, do work) error {
 
 // read runs fn on a connection of its own. With snapshot, all that fn reads is
 // of one moment.
-func (b *sqliteBackend) read(ctx context.Context, snapshot bool, fn func(q querier) error) error {
+func (b *sqliteBackend) read(ctx context.Context, snapshot bool, fn func(ctx context.Context, q querier) error) error {
 	var p *prepared
 	select {
 	case p = <-b.readers:
@@ -124,12 +124,12 @@ func (b *sqliteBackend) read(ctx context.Context, snapshot bool, fn func(q queri
 		p = newPrepared(conn)
 	}
 	if !snapshot {
-		return fn(p)
+		return fn(ctx, p)
 	}
 	if _, err := p.exec(ctx, "BEGIN"); err != nil {
 		return fmt.Errorf("begin to read: %w", err)
 	}
-	err := fn(p)
+	err := fn(ctx, p)
 	// Nothing was written; the caller's context may be over, the connection
 	// goes on.
 	if _, end := p.exec(context.WithoutCancel(ctx), "ROLLBACK"); end != nil {

@@ -11,12 +11,18 @@ import (
 // StartRun takes a run into the transcript: its plan, its row, which is made
 // when the run came from inside, and its messages at the positions from Pos on.
 // It is idempotent by run: a repeat writes nothing and gives the same rows. A
-// run that ended before it started, or that was withdrawn, is an [ErrRunGone].
+// run that ended before it started, or that was withdrawn, is an [ErrRunGone]; a
+// caller who knows another checkpoint than the newest gets an [ErrOvertaken].
 func (s *Store) StartRun(ctx context.Context, in StartRun) ([]Row, error) {
 	var rows []Row
 	err := s.write(ctx, in.Ref.Thread, func(ctx context.Context, t *tx) (err error) {
 		if err := t.lock(ctx, in.Ref.Thread); err != nil {
 			return err
+		}
+		if in.Parent != nil {
+			if err := t.follows(ctx, in.Ref.Thread, *in.Parent); err != nil {
+				return err
+			}
 		}
 		started, err := t.openRun(ctx, &in)
 		if err != nil {
@@ -72,9 +78,9 @@ func (t *tx) startRun(ctx context.Context, in *StartRun) ([]Row, error) {
 	if err != nil {
 		return nil, err
 	}
-	_, err = t.exec(ctx, `UPDATE runs SET status = ?, started = 1, first_seq = ?, first_pos = ?, row_count = ?, updated_at = ?,
+	_, err = t.exec(ctx, `UPDATE runs SET status = ?, started = 1, loop_version = ?, first_seq = ?, first_pos = ?, row_count = ?, updated_at = ?,
 		assistant_id = CASE WHEN assistant_id = '' THEN ? ELSE assistant_id END WHERE thread_id = ? AND id = ?`,
-		string(thread.RunRunning), firstSeq, in.Pos, len(rows), micros(t.now), clean(in.AssistantID), in.Ref.Thread, in.Ref.Run)
+		string(thread.RunRunning), in.LoopVersion, firstSeq, in.Pos, len(rows), micros(t.now), clean(in.AssistantID), in.Ref.Thread, in.Ref.Run)
 	if err != nil {
 		return nil, err
 	}
@@ -191,7 +197,7 @@ func startedRows(ctx context.Context, q querier, threadID, runID string) ([]Row,
 // submitted brings none.
 func (s *Store) RunInput(ctx context.Context, threadID, runID string) ([]Row, error) {
 	var rows []Row
-	err := s.snapshot(ctx, func(q querier) error {
+	err := s.snapshot(ctx, func(ctx context.Context, q querier) error {
 		var started bool
 		err := get(ctx, q, `SELECT started FROM runs WHERE thread_id = ? AND id = ?`, []any{threadID, runID}, &started)
 		switch {

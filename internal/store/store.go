@@ -31,6 +31,8 @@ type Store struct {
 	db    backend
 	clock *clock
 	cache *rowCache
+	// trouble is what the last write found.
+	trouble trouble
 }
 
 // backend is SQLite or Postgres.
@@ -38,9 +40,12 @@ type backend interface {
 	// write runs work on a thread in one transaction.
 	write(ctx context.Context, threadID string, do work) error
 	// read runs queries; with snapshot all of them see the same moment.
-	read(ctx context.Context, snapshot bool, fn func(q querier) error) error
+	read(ctx context.Context, snapshot bool, fn func(ctx context.Context, q querier) error) error
 	listen(ctx context.Context, wake func(threadID string)) error
 	dialect() dialect
+	// away reports whether an error says that the database cannot be worked with
+	// at the moment.
+	away(err error) bool
 	close() error
 }
 
@@ -86,15 +91,6 @@ func (s *Store) Close() error {
 	return nil
 }
 
-// Ping asks the database for a sign of life.
-func (s *Store) Ping(ctx context.Context) error {
-	err := s.db.read(ctx, false, func(q querier) error {
-		var one int
-		return get(ctx, q, `SELECT 1`, nil, &one)
-	})
-	return wrap(err, "ping the database")
-}
-
 // Listen calls wake with the id of each thread that another process appends to,
 // until ctx ends. It connects again by itself. With SQLite there is
 // nothing to hear: other processes are found by polling.
@@ -104,17 +100,19 @@ func (s *Store) Listen(ctx context.Context, wake func(threadID string)) error {
 
 // write runs work on a thread in one transaction.
 func (s *Store) write(ctx context.Context, threadID string, do work) error {
-	return s.db.write(ctx, threadID, do)
+	err := s.bounded(ctx, func(ctx context.Context) error { return s.db.write(ctx, threadID, do) })
+	s.trouble.note(err)
+	return err
 }
 
 // read runs queries that need not agree with each other.
-func (s *Store) read(ctx context.Context, fn func(q querier) error) error {
-	return s.db.read(ctx, false, fn)
+func (s *Store) read(ctx context.Context, fn func(ctx context.Context, q querier) error) error {
+	return s.bounded(ctx, func(ctx context.Context) error { return s.db.read(ctx, false, fn) })
 }
 
 // snapshot runs queries that all see the same moment.
-func (s *Store) snapshot(ctx context.Context, fn func(q querier) error) error {
-	return s.db.read(ctx, true, fn)
+func (s *Store) snapshot(ctx context.Context, fn func(ctx context.Context, q querier) error) error {
+	return s.bounded(ctx, func(ctx context.Context) error { return s.db.read(ctx, true, fn) })
 }
 
 // wrap says what was being done, if anything went wrong.

@@ -99,7 +99,7 @@ func readThread(ctx context.Context, q querier, id string) (Thread, error) {
 // GetThread reads a thread; an [ErrNotFound] if there is none.
 func (s *Store) GetThread(ctx context.Context, id string) (Thread, error) {
 	var t Thread
-	err := s.read(ctx, func(q querier) (err error) {
+	err := s.read(ctx, func(ctx context.Context, q querier) (err error) {
 		t, err = readThread(ctx, q, id)
 		return err
 	})

@@ -10,7 +10,7 @@ import (
 // of runs that are still pending. An [ErrNotFound] if there is no such thread.
 func (s *Store) View(ctx context.Context, threadID string, o ViewOptions) (View, error) {
 	var v View
-	err := s.snapshot(ctx, func(q querier) (err error) {
+	err := s.snapshot(ctx, func(ctx context.Context, q querier) (err error) {
 		if v.Thread, err = readThread(ctx, q, threadID); err != nil {
 			return err
 		}
@@ -45,12 +45,12 @@ func readTranscript(ctx context.Context, q querier, threadID string, c *Checkpoi
 	var next int64
 	if c != nil {
 		var err error
-		if rows, err = readCursor(ctx, q, threadID, c.Cursor, asOf); err != nil {
+		if rows, err = readCursor(ctx, q, rowColumns, threadID, c.Cursor, asOf); err != nil {
 			return nil, err
 		}
 		next = c.NextPos
 	}
-	newer, err := readRange(ctx, q, threadID, next, math.MaxInt64, asOf)
+	newer, err := readRange(ctx, q, rowColumns, threadID, next, math.MaxInt64, asOf)
 	if err != nil {
 		return nil, err
 	}

@@ -98,14 +98,18 @@ func TestLockedFromOutside(t *testing.T) {
 	defer unlock()
 
 	_, err := f.Claim(f.ctx, Claim{Ref: ref("t1", "r1", 2), MessageID: "m"})
-	require.ErrorContains(t, err, `claim message "m" of thread "t1": begin to write`)
+	require.ErrorIs(t, err, ErrUnavailable)
+	require.ErrorContains(t, err, `claim message "m" of thread "t1": `)
+	require.ErrorContains(t, err, "begin to write")
 	require.ErrorContains(t, err, "locked")
+	require.ErrorIs(t, f.Ping(f.ctx), ErrUnavailable, "who asks for a sign of life is told")
 	_, err = f.GetThread(f.ctx, "t1")
 	require.NoError(t, err, "readers go on")
 
 	unlock()
 	_, err = f.Claim(f.ctx, Claim{Ref: ref("t1", "r1", 2), MessageID: "m"})
 	require.NoError(t, err)
+	require.NoError(t, f.Ping(f.ctx))
 }
 
 func TestLockIsWaitedFor(t *testing.T) {

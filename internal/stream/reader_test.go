@@ -115,7 +115,7 @@ func readOnce(rt *rapid.T, r *Reader, after, last int64) int64 {
 }
 
 // E02, M06: a place whose deltas are gone: one gap, then all that is left.
-func TestReaderGap(t *testing.T) {
+func TestM06ReaderGap(t *testing.T) {
 	t.Parallel()
 	h, l := New(), &table{}
 	h.Publish("t1", l.add(50))
@@ -148,7 +148,7 @@ func TestReaderGap(t *testing.T) {
 }
 
 // A reader that stands still while its place is pruned is told as well, once.
-func TestReaderGapWhileBehind(t *testing.T) {
+func TestM06ReaderGapWhileBehind(t *testing.T) {
 	t.Parallel()
 	h, l := New(), &table{}
 	l.add(2 * pageSize)

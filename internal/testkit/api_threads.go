@@ -36,6 +36,7 @@ type State struct {
 	Metadata     map[string]any `json:"metadata"`
 	CreatedAt    string         `json:"created_at"`
 	CheckpointID string         `json:"checkpoint_id"`
+	ParentID     string         `json:"parent_checkpoint_id"` // empty for the first
 }
 
 // StateTask is what a thread would do next.

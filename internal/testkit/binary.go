@@ -3,6 +3,7 @@ package testkit
 import (
 	"context"
 	"crypto/sha256"
+	"debug/buildinfo"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -11,6 +12,7 @@ import (
 	"os/exec"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -44,21 +46,58 @@ func Binary(t testing.TB) string {
 	return path
 }
 
-// buildBinary builds pkg at target, or in the cache directory when target is
-// empty. A target that exists is taken as it is.
-func buildBinary(ctx context.Context, pkg, target string) (string, error) {
+// failpointsEnv and failpointsTag are for the binary that can be stopped at
+// failpoints.
+const (
+	failpointsEnv = "DEERFLOW_TEST_FAILPOINTS_BINARY"
+	failpointsTag = "failpoints"
+)
+
+// builtWithFailpoints is the one build of it in this test process.
+var builtWithFailpoints = sync.OnceValues(func() (string, error) {
+	path, err := buildBinary(context.Background(), mainPackage, os.Getenv(failpointsEnv), failpointsTag)
+	if err != nil {
+		return "", err
+	}
+	info, err := buildinfo.ReadFile(path)
+	if err != nil {
+		return "", fmt.Errorf("look what %s was built with: %w", path, err)
+	}
+	for _, setting := range info.Settings {
+		if setting.Key == "-tags" && slices.Contains(strings.Split(setting.Value, ","), failpointsTag) {
+			return path, nil
+		}
+	}
+	return "", fmt.Errorf("%s=%s was built without -tags %s: it would never stop where a test wants it to", failpointsEnv, path, failpointsTag)
+})
+
+// BinaryWithFailpoints returns the path of a deerflow binary that was built with
+// the tag failpoints. As with [Binary], DEERFLOW_TEST_FAILPOINTS_BINARY names one
+// that exists, or the place to build it.
+func BinaryWithFailpoints(t testing.TB) string {
+	t.Helper()
+	path, err := builtWithFailpoints()
+	if err != nil {
+		t.Fatalf("the binary under test: %v", err)
+	}
+	return path
+}
+
+// buildBinary builds pkg with build tags at target, or in the cache directory
+// when target is empty. A target that exists is taken as it is.
+func buildBinary(ctx context.Context, pkg, target string, tags ...string) (string, error) {
 	if target != "" {
 		switch info, err := os.Stat(target); {
 		case err == nil && (info.IsDir() || info.Mode().Perm()&0o111 == 0):
-			return "", fmt.Errorf("%s=%s is not an executable file", binaryEnv, target)
+			return "", fmt.Errorf("the binary to test, %s, is not an executable file", target)
 		case err == nil:
 			return filepath.Abs(target)
 		case !errors.Is(err, fs.ErrNotExist):
-			return "", fmt.Errorf("look at %s=%s: %w", binaryEnv, target, err)
+			return "", fmt.Errorf("look at the binary to test, %s: %w", target, err)
 		}
 	} else {
 		var err error
-		if target, err = cachedPath(ctx, path.Base(pkg)); err != nil {
+		if target, err = cachedPath(ctx, strings.Join(append([]string{path.Base(pkg)}, tags...), "-")); err != nil {
 			return "", err
 		}
 	}
@@ -75,7 +114,7 @@ func buildBinary(ctx context.Context, pkg, target string) (string, error) {
 	}
 	defer unlock()
 	// No VCS stamp: it would link again after each commit.
-	if _, err := goCommand(ctx, "build", "-buildvcs=false", "-o", target, pkg); err != nil {
+	if _, err := goCommand(ctx, "build", "-buildvcs=false", "-tags", strings.Join(tags, ","), "-o", target, pkg); err != nil {
 		return "", err
 	}
 	return target, nil

@@ -23,6 +23,13 @@ type SplitOptions struct {
 	// Namespace is the namespace that the parts name; empty means "default",
 	// which is the one that Temporal has.
 	Namespace string
+	// NoPush is a Temporal that tells a cancelled activity with its next heartbeat
+	// only, as a stock one does.
+	NoPush bool
+	// BinaryPath is the program of workers and APIs; empty means [Binary].
+	BinaryPath string
+	// Env has further environment entries of workers and APIs, "KEY=value".
+	Env []string
 	// Stopped leaves all parts to be started by the test.
 	Stopped bool
 }
@@ -79,15 +86,20 @@ func newSplit(t testing.TB, o SplitOptions) (*Split, error) {
 	s.Temporal = &Part{
 		t: t, name: "Temporal", path: server, dir: dir, ready: temporalReady,
 		args: func(addr string) []string {
-			return []string{"-data-dir", filepath.Join(dir, "temporal"), "-port", portOf(addr)}
+			return []string{"-data-dir", filepath.Join(dir, "temporal"), "-port", portOf(addr), fmt.Sprintf("-no-push=%t", o.NoPush)}
 		},
 	}
 	// The parts are told where Temporal is before it is there.
 	if s.Temporal.Addr, err = quietAddress(t.Context()); err != nil {
 		return nil, err
 	}
-	env := []string{"DEERFLOW_DATABASE_URL=" + o.DatabaseURL, "TEMPORAL_ADDRESS=" + s.Temporal.Addr, "TEMPORAL_NAMESPACE=" + o.Namespace}
-	binary := Binary(t)
+	env := append([]string{
+		"DEERFLOW_DATABASE_URL=" + o.DatabaseURL, "TEMPORAL_ADDRESS=" + s.Temporal.Addr, "TEMPORAL_NAMESPACE=" + o.Namespace,
+	}, o.Env...)
+	binary := o.BinaryPath
+	if binary == "" {
+		binary = Binary(t)
+	}
 	for n := range max(o.Workers, 1) {
 		s.Workers = append(s.Workers, &Part{
 			t: t, name: fmt.Sprintf("worker %d", n), path: binary, dir: dir, env: env, ready: workerReady,

@@ -93,3 +93,18 @@ func mergeSkills(old, update []SkillRef) []SkillRef {
 	}
 	return merged[max(0, len(merged)-mostSkills):]
 }
+
+// MaxArtifacts is how many bytes of paths a thread keeps: they are part of every
+// checkpoint.
+const MaxArtifacts = 8 << 10
+
+// NewestPaths gives the last of the paths, in their order, that have no more than
+// [MaxArtifacts] bytes together.
+func NewestPaths(paths []string) []string {
+	from, size := len(paths), 0
+	for from > 0 && size+len(paths[from-1]) <= MaxArtifacts {
+		from--
+		size += len(paths[from])
+	}
+	return paths[from:]
+}

@@ -60,7 +60,7 @@ func (u StateUpdate) IsZero() bool {
 
 // Apply merges an update through the reducers (spec 5): title, directories,
 // uploaded files and summary take the last write, todos too; artifacts are an
-// ordered union, the sandbox fails closed when a second id comes, viewed images
+// ordered union of which the newest stay, the sandbox fails closed when a second id comes, viewed images
 // merge by path, promotions hold for one catalog, delegations and skills are
 // bounded ledgers. On an error the state is unchanged.
 func (s *State) Apply(u StateUpdate) error {
@@ -77,7 +77,7 @@ func (s *State) Apply(u StateUpdate) error {
 		d := *u.ThreadData
 		s.ThreadData = &d
 	}
-	s.Artifacts = union(s.Artifacts, u.Artifacts)
+	s.Artifacts = NewestPaths(union(s.Artifacts, u.Artifacts))
 	if u.Todos != nil {
 		s.Todos = slices.Clone(*u.Todos)
 	}

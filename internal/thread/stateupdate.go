@@ -23,7 +23,7 @@ func (u StateUpdate) Merge(later StateUpdate) StateUpdate {
 	if later.Summary != nil {
 		u.Summary = later.Summary
 	}
-	u.Artifacts = append(u.Artifacts, later.Artifacts...)
+	u.Artifacts = NewestPaths(append(u.Artifacts, later.Artifacts...))
 	u.Delegations = append(u.Delegations, later.Delegations...)
 	u.SkillContext = append(u.SkillContext, later.SkillContext...)
 	u.Promoted = mergePromoted(u.Promoted, later.Promoted)

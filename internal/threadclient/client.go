@@ -35,17 +35,10 @@ func New(o Options) *Client {
 // starts the workflow. Submitting the same run again is harmless.
 func (c *Client) Submit(ctx context.Context, user, threadID string, s step.SubmitRun) (step.SubmitResult, error) {
 	var out step.SubmitResult
-	err := c.do(ctx, request{starts: true, call: func(ctx context.Context) error {
-		start := c.o.Temporal.NewWithStartWorkflowOperation(startOptions(threadID), step.ThreadWorkflow, c.input(user, threadID))
-		h, err := c.o.Temporal.UpdateWithStartWorkflow(ctx, client.UpdateWithStartWorkflowOptions{
-			StartWorkflowOperation: start,
-			UpdateOptions:          updateOptions(threadID, step.UpdateSubmitRun, submitID(s), s),
-		})
-		if err != nil {
-			return err
-		}
-		return h.Get(ctx, &out)
-	}})
+	err := c.startWith(ctx, user, threadID, updateOptions(threadID, step.UpdateSubmitRun, submitID(s), s), &out)
+	if duplicate(err) {
+		return step.SubmitResult{RunID: s.RunID, Duplicate: true}, nil
+	}
 	if err != nil {
 		return out, fmt.Errorf("submit run %s to thread %s: %w", s.RunID, threadID, err)
 	}
@@ -59,15 +52,34 @@ func submitID(s step.SubmitRun) string {
 	return fmt.Sprintf("submit-%s-%d", s.RunID, s.Again)
 }
 
-// Cancel stops a run of a thread. A thread without a workflow has nothing to
-// stop: that is a refusal of type NotCancellable.
-func (c *Client) Cancel(ctx context.Context, threadID, updateID string, r step.CancelRun) (step.CancelResult, error) {
+// Cancel stops a run of a thread that has not ended, or closes its question; one
+// that is being stopped already is fine. A workflow that was lost, or that ended
+// because the run is a newer program's, starts with it.
+func (c *Client) Cancel(ctx context.Context, user, threadID, updateID string, r step.CancelRun) (step.CancelResult, error) {
 	var out step.CancelResult
-	missing := &RefusedError{Type: step.ErrNotCancellable, Reason: "the thread has no workflow that runs"}
-	if err := c.update(ctx, threadID, step.UpdateCancelRun, updateID, missing, r, &out); err != nil {
+	err := c.startWith(ctx, user, threadID, updateOptions(threadID, step.UpdateCancelRun, updateID, r), &out)
+	if duplicate(err) {
+		return step.CancelResult{RunID: r.RunID, Status: thread.RunInterrupted}, nil
+	}
+	if err != nil {
 		return out, fmt.Errorf("cancel run %s of thread %s: %w", r.RunID, threadID, err)
 	}
 	return out, nil
+}
+
+// startWith sends an update; the workflow of a thread that has none starts with
+// it.
+func (c *Client) startWith(ctx context.Context, user, threadID string, update client.UpdateWorkflowOptions, out any) error {
+	return c.do(ctx, request{starts: true, call: func(ctx context.Context) error {
+		start := c.o.Temporal.NewWithStartWorkflowOperation(startOptions(threadID), step.ThreadWorkflow, c.input(user, threadID))
+		h, err := c.o.Temporal.UpdateWithStartWorkflow(ctx, client.UpdateWithStartWorkflowOptions{
+			StartWorkflowOperation: start, UpdateOptions: update,
+		})
+		if err != nil {
+			return err
+		}
+		return h.Get(ctx, out)
+	}})
 }
 
 // Answer answers an open question of a thread. A thread without a workflow has
@@ -85,18 +97,7 @@ func (c *Client) Answer(ctx context.Context, threadID, updateID string, a step.A
 // has none starts with it.
 func (c *Client) UpdateState(ctx context.Context, user, threadID string, u step.UpdateState) (step.UpdateStateResult, error) {
 	var out step.UpdateStateResult
-	err := c.do(ctx, request{starts: true, call: func(ctx context.Context) error {
-		start := c.o.Temporal.NewWithStartWorkflowOperation(startOptions(threadID), step.ThreadWorkflow, c.input(user, threadID))
-		h, err := c.o.Temporal.UpdateWithStartWorkflow(ctx, client.UpdateWithStartWorkflowOptions{
-			StartWorkflowOperation: start,
-			UpdateOptions:          updateOptions(threadID, step.UpdateSetState, u.ID, u),
-		})
-		if err != nil {
-			return err
-		}
-		return h.Get(ctx, &out)
-	}})
-	if err != nil {
+	if err := c.startWith(ctx, user, threadID, updateOptions(threadID, step.UpdateSetState, u.ID, u), &out); err != nil {
 		return out, fmt.Errorf("update the state of thread %s: %w", threadID, err)
 	}
 	return out, nil

@@ -59,7 +59,7 @@ func TestASubmissionAfterARefusalIsAnUpdateOfItsOwn(t *testing.T) {
 func TestOtherRequestsNameTheThread(t *testing.T) {
 	t.Parallel()
 	f := fake(outcome{value: step.CancelResult{RunID: "r1", Status: thread.RunInterrupted}})
-	cancelled, err := clientOf(t, f, 0).Cancel(context.Background(), "t1", "c-1", step.CancelRun{RunID: "r1"})
+	cancelled, err := clientOf(t, f, 0).Cancel(context.Background(), "u1", "t1", "c-1", step.CancelRun{RunID: "r1"})
 	require.NoError(t, err)
 	require.Equal(t, thread.RunInterrupted, cancelled.Status)
 	require.Equal(t, client.UpdateWorkflowOptions{
@@ -106,7 +106,7 @@ func TestARequestIsRepeatedUnderItsId(t *testing.T) {
 	}
 	for _, passing := range []outcome{{err: errExhausted}, {get: errContinued}, {err: errNotReady}} {
 		f := fake(passing, passing, outcome{value: step.CancelResult{RunID: "r1"}})
-		_, err := clientOf(t, f, time.Minute).Cancel(context.Background(), "t1", "c-1", step.CancelRun{RunID: "r1"})
+		_, err := clientOf(t, f, time.Minute).Cancel(context.Background(), "u1", "t1", "c-1", step.CancelRun{RunID: "r1"})
 		require.NoError(t, err)
 		require.Len(t, f.requests, 3)
 		require.Equal(t, "c-1", f.requests[2].update.UpdateID)
@@ -227,19 +227,17 @@ func TestRefusalsAreTyped(t *testing.T) {
 func TestAThreadWithoutAWorkflow(t *testing.T) {
 	t.Parallel()
 	gone := outcome{err: serviceerror.NewNotFound("workflow not found for ID: thread/t1")}
-	for name, kind := range map[string]string{"cancel": step.ErrNotCancellable, "answer": step.ErrNoQuestion} {
-		f := fake(gone)
-		err := operations(clientOf(t, f, time.Minute))[name](context.Background())
-		var refused *RefusedError
-		require.ErrorAs(t, err, &refused, name)
-		require.Equal(t, kind, refused.Type)
-		require.Contains(t, refused.Reason, "no workflow")
-	}
+	var refused *RefusedError
+	require.ErrorAs(t, operations(clientOf(t, fake(gone), time.Minute))["answer"](context.Background()), &refused)
+	require.Equal(t, step.ErrNoQuestion, refused.Type)
+	require.Contains(t, refused.Reason, "no workflow")
 	require.NoError(t, clientOf(t, fake(gone), time.Minute).Stop(context.Background(), "t1"), "nothing to stop is fine")
-	f := fake(gone)
-	_, err := clientOf(t, f, quick).Submit(context.Background(), "u1", "t1", step.SubmitRun{RunID: "r1"})
-	require.ErrorIs(t, err, ErrUnavailable, "a submission starts its workflow, so it is never refused for want of one")
-	require.Greater(t, len(f.requests), 1)
+	for _, name := range []string{"submit", "cancel"} {
+		f := fake(gone)
+		err := operations(clientOf(t, f, quick))[name](context.Background())
+		require.ErrorIs(t, err, ErrUnavailable, "a %s starts its workflow, so it is never refused for want of one", name)
+		require.Greater(t, len(f.requests), 1)
+	}
 }
 
 func TestOtherErrorsStayAsTheyAre(t *testing.T) {

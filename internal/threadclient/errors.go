@@ -34,10 +34,17 @@ func refusal(err error) *RefusedError {
 		return nil
 	}
 	switch app.Type() {
-	case step.ErrBusy, step.ErrNotCancellable, step.ErrNoQuestion, step.ErrInvalid, step.ErrRunRefused, step.ErrThreadGone:
+	case step.ErrBusy, step.ErrCrowded, step.ErrDuplicate, step.ErrNotCancellable, step.ErrNoQuestion, step.ErrInvalid,
+		step.ErrRunRefused, step.ErrThreadGone, step.ErrNewer:
 		return &RefusedError{Type: app.Type(), Reason: app.Message()}
 	}
 	return nil
+}
+
+// duplicate reports whether the thread was asked for the same before.
+func duplicate(err error) bool {
+	var refused *RefusedError
+	return errors.As(err, &refused) && refused.Type == step.ErrDuplicate
 }
 
 // missing reports whether there is no workflow, or none any more.

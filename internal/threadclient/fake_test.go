@@ -159,7 +159,7 @@ func operations(c *Client) map[string]func(context.Context) error {
 			return err
 		},
 		"cancel": func(ctx context.Context) error {
-			_, err := c.Cancel(ctx, "t1", "cancel-1", step.CancelRun{RunID: "r1", Action: thread.CancelInterrupt})
+			_, err := c.Cancel(ctx, "u1", "t1", "cancel-1", step.CancelRun{RunID: "r1", Action: thread.CancelInterrupt})
 			return err
 		},
 		"answer": func(ctx context.Context) error {

@@ -22,6 +22,9 @@ var askClarificationText string
 // carried by the workflow while it waits.
 const maxQuestion = 4000
 
+// maxCard bounds the whole card, in bytes of JSON.
+const maxCard = 16 << 10
+
 type askClarificationParams struct {
 	Question string          `json:"question" jsonschema:"The question, in the user's language."`
 	Type     json.RawMessage `json:"clarification_type" jsonschema:"Why you ask."`
@@ -110,6 +113,9 @@ func runAskClarification(_ context.Context, c Call, p askClarificationParams) (R
 		card.Version, card.InputMode, card.Fields = 2, thread.InputForm, fields
 	} else if options := normalizeOptions(p.Options); len(options) > 0 {
 		card.InputMode, card.Options = thread.InputChoice, options
+	}
+	if data, _ := json.Marshal(card); len(data) > maxCard { // the artifact below says what cannot be encoded
+		return failure("The question with its context and its choices has %d bytes, at most %d can be shown. Ask in fewer words, and put details into a file.", len(data), maxCard), nil
 	}
 	r := text(cardText(card))
 	card.RequestID = thread.ClarificationID(c.Env.CallID)

@@ -23,7 +23,7 @@ func (fake) Spec() agent.ToolSpec { return agent.ToolSpec{Name: "fake"} }
 func (f fake) Call(context.Context, Call) (Result, error) { return f() }
 
 // B10: a panic is a short error result with no stack; the run goes on.
-func TestRunPanic(t *testing.T) {
+func TestB10PanicIsAResult(t *testing.T) {
 	t.Parallel()
 	k := newKit(t)
 	var list []int
@@ -75,7 +75,7 @@ func TestRunBoundsResults(t *testing.T) {
 }
 
 // Only lost infrastructure is an error of the call.
-func TestRunErrors(t *testing.T) {
+func TestB10ErrorsAreResults(t *testing.T) {
 	t.Parallel()
 	_, err := Run(cancelled(t), fake(func() (Result, error) { panic("not reached") }), Call{})
 	require.ErrorIs(t, err, context.Canceled)

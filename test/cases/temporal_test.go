@@ -17,10 +17,14 @@ import (
 
 func dial(t *testing.T, p *Process) client.Client {
 	t.Helper()
-	c, err := client.Dial(client.Options{HostPort: p.Temporal, Logger: tlog.NewStructuredLogger(slog.New(slog.DiscardHandler))})
+	c, err := tryDial(p)
 	require.NoError(t, err)
 	t.Cleanup(c.Close)
 	return c
+}
+
+func tryDial(p *Process) (client.Client, error) {
+	return client.Dial(client.Options{HostPort: p.Temporal, Logger: tlog.NewStructuredLogger(slog.New(slog.DiscardHandler))})
 }
 
 // byHand does to threads what a person can do in the Temporal Web UI.

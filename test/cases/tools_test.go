@@ -6,7 +6,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -60,11 +59,12 @@ func TestB(t *testing.T) {
 			},
 		},
 		{
-			name: "B14", replies: []Reply{ToolCalls(writeFile("b14", "keep.md", "0123")), ToolCalls(writeFile("b15", "keep.md", "")).With(WithFinish("length"))}, answer: "fine",
+			name: "B14", replies: []Reply{ToolCalls(writeFile("b14", "keep.md", strings.Repeat("0123", 4096))), ToolCalls(writeFile("b15", "keep.md", "short")).With(WithFinish("length"))}, answer: "fine",
 			more: func(t *testing.T, p *Process, id string, list []Message, reqs []*Request) {
 				data, err := os.ReadFile(filepath.Join(userDir(p, id), "outputs", "keep.md"))
 				require.NoError(t, err)
-				require.Equal(t, "0123", string(data))
+				require.Equal(t, strings.Repeat("0123", 4096), string(data))
+				require.Contains(t, list[4].Text(), "output limit")
 			},
 		},
 		{
@@ -97,7 +97,15 @@ func TestB01StopInMidTool(t *testing.T) {
 		require.NoError(t, err)
 		awaitFile(t, filepath.Join(userDir(p, id), "workspace", "started"))
 		require.NoError(t, api.CancelRun(ctx, id, r.RunID, CancelOptions{Wait: true, Action: action}))
-		t.Logf("%s: %q", action, shape(messages(t, api, id)))
+		stopped := messages(t, api, id)
+		if action == "rollback" {
+			require.Empty(t, stopped)
+		} else {
+			require.Len(t, stopped, 4, "one result per open call: %q", shape(stopped))
+			require.Equal(t, "error", stopped[2].Status)
+			require.Equal(t, "s1", stopped[2].ToolCallID)
+			require.Equal(t, "s2", stopped[3].ToolCallID)
+		}
 		r = run(t, api, id, "go on")
 		require.Equal(t, "success", r.Status)
 		t.Logf("%s: %q", action, shape(messages(t, api, id)))
@@ -143,12 +151,13 @@ func TestB12LateCallAfterCancel(t *testing.T) {
 	r, err = api.AwaitRun(ctx, id, r.RunID)
 	require.NoError(t, err)
 	require.Equal(t, "interrupted", r.Status)
-	time.Sleep(300 * time.Millisecond)
-	require.Len(t, m.Requests(), 1)
+	require.Equal(t, "success", run(t, api, id, "on").Status)
+	require.Len(t, m.Requests(), 2, "the late call led to no further request")
 	_, err = os.Stat(filepath.Join(userDir(p, id), "outputs", "late.md"))
 	require.ErrorIs(t, err, os.ErrNotExist)
-	t.Logf("%q", shape(messages(t, api, id)))
-	require.Equal(t, "success", run(t, api, id, "on").Status)
+	for _, x := range messages(t, api, id) {
+		require.Empty(t, x.ToolCalls, "the late call is not stored")
+	}
 }
 
 // The provider numbers its calls anew in each answer: two questions have the

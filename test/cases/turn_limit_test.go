@@ -9,7 +9,7 @@ import (
 )
 
 // A model that asks for tools on its last turn all the same.
-func TestTurnLimitHasALastWord(t *testing.T) {
+func TestC07TurnLimitHasALastWord(t *testing.T) {
 	m := NewModel(t)
 	m.On(LastUser("go on for ever")).Respond(func(r *Request) Reply {
 		return ToolCalls(ls("", "/mnt/user-data/"+[]string{"a", "b", "c", "d", "e", "f"}[r.Turn()]))

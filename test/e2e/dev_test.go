@@ -138,33 +138,3 @@ func TestDevRefusesADatabaseOfANewerVersion(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, before, after, "nothing is damaged")
 }
-
-func TestALostTemporalDatabaseCostsNothing(t *testing.T) {
-	t.Parallel()
-	m := testkit.NewModel(t)
-	m.Respond(onceAnswered(
-		testkit.ToolCalls(testkit.Call{ID: "q1", Name: "ask_clarification", Args: map[string]any{
-			"question": "Which one?", "clarification_type": "missing_info",
-		}}),
-		testkit.Text("Done with it."),
-	))
-	p := testkit.StartDev(t, testkit.DevOptions{Config: testkit.ConfigFor(m)})
-	ctx := patient(t)
-	thread, err := p.API().CreateThread(ctx, "", nil)
-	require.NoError(t, err)
-	_, err = p.API().WaitRun(ctx, thread.ThreadID, testkit.SayWatched("go"))
-	require.NoError(t, err)
-	p.Kill9()
-	for _, name := range []string{"temporal.db", "temporal.db-wal", "temporal.db-shm"} {
-		if err := os.Remove(filepath.Join(p.DataDir, name)); err != nil {
-			require.ErrorIs(t, err, os.ErrNotExist)
-		}
-	}
-	p = restarted(p)
-	_, err = p.API().WaitRun(ctx, thread.ThreadID, testkit.Resume("the first"))
-	require.NoError(t, err)
-	list := messages(t, p.API(), thread.ThreadID)
-	require.Len(t, list, 5)
-	require.Equal(t, "Done with it.", list[4].Text())
-	require.Len(t, m.Requests(), 2, "nothing was paid for twice")
-}

@@ -49,6 +49,11 @@ func inBothShapes(t *testing.T, test func(t *testing.T, start func(config string
 	})
 }
 
+// restarted starts the product again at the same address, on the same data.
+func restarted(p *testkit.Process) *testkit.Process {
+	return p.Restart(func(o *testkit.DevOptions) { o.Listen = p.Addr() })
+}
+
 func (p *system) API() *testkit.API {
 	if p.split != nil {
 		return p.split.API(0)

@@ -48,25 +48,6 @@ func streamUntil(ctx context.Context, t *testing.T, api *testkit.API, text strin
 	return thread.ThreadID, stream, frames
 }
 
-func TestReaderKeepsItsStreamWhileTheWorkerIsKilled(t *testing.T) {
-	t.Parallel()
-	m, gate := heldAnswer(t)
-	s := startSplit(t, testkit.SplitOptions{Config: testkit.ConfigFor(m)})
-	ctx := patient(t)
-	var tr transcript
-	id, stream, before := streamUntil(ctx, t, s.API(0), "first attempt", &tr)
-	<-gate.Reached()
-	s.Workers[0].Kill9()
-	gate.Release()
-	s.Workers[0].Start()
-	after, err := stream.Until(ctx, testkit.IsEvent("end"))
-	require.NoError(t, err, "E05: the stream goes on, and ends")
-	tr.read(t, after...)
-	noDoubles(t, append(before, after...))
-	require.Equal(t, []string{"the second attempt is whole"}, tr.of("ai"))
-	require.Equal(t, []string{"human: tell me", "ai: the second attempt is whole"}, shape(messages(t, s.API(0), id)))
-}
-
 func TestAnotherWorkerGoesOnWhereOneIsKilledForGood(t *testing.T) {
 	t.Parallel()
 	m, gate := heldAnswer(t)

@@ -1,6 +1,10 @@
 // Package replay holds recorded histories of threads, one a shape, and replays
 // them with the workflow code as it is now. A change that breaks one would break
-// a run in flight: it needs a version. Record new ones with
+// a run in flight: it needs a new version of the turn loop, and the old one goes
+// on replaying. Histories of this version are recorded with
 //
-//	DEERFLOW_RECORD_HISTORIES=test/replay/testdata go test ./test/e2e -run TestHistoriesReplay -count=1
+//	make histories
+//
+// which writes to testdata/v<version of the loop> what is not there yet: a file
+// for each workflow run that the thread had. The shapes stand in package change.
 package replay

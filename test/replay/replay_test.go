@@ -1,8 +1,12 @@
 package replay
 
 import (
+	"compress/gzip"
+	"io"
 	"log/slog"
+	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -14,16 +18,46 @@ import (
 
 func TestRecordedHistoriesReplay(t *testing.T) {
 	t.Parallel()
-	files, err := filepath.Glob("testdata/*.json")
-	require.NoError(t, err)
-	require.NotEmpty(t, files, "no recorded history: see doc.go")
-	for _, file := range files {
-		t.Run(filepath.Base(file), func(t *testing.T) {
-			t.Parallel()
-			replayer := worker.NewWorkflowReplayer()
-			product.Register(replayer)
-			quiet := tlog.NewStructuredLogger(slog.New(slog.DiscardHandler))
-			require.NoError(t, replayer.ReplayWorkflowHistoryFromJSONFile(quiet, file))
-		})
+	for _, files := range recorded(t) {
+		for _, file := range files {
+			t.Run(strings.TrimPrefix(file, "testdata/"), func(t *testing.T) {
+				t.Parallel()
+				replayer := worker.NewWorkflowReplayer()
+				product.Register(replayer)
+				quiet := tlog.NewStructuredLogger(slog.New(slog.DiscardHandler))
+				require.NoError(t, replayer.ReplayWorkflowHistoryFromJSONFile(quiet, plain(t, file)))
+			})
+		}
 	}
+}
+
+// recorded are the files of each directory; none is empty.
+func recorded(t *testing.T) map[string][]string {
+	t.Helper()
+	found := map[string][]string{}
+	for _, pattern := range []string{"testdata/*.json", "testdata/v*/*.json.gz"} {
+		files, err := filepath.Glob(pattern)
+		require.NoError(t, err)
+		require.NotEmpty(t, files, "no recorded history as %s: see doc.go", pattern)
+		found[pattern] = files
+	}
+	return found
+}
+
+// plain is a file that is not packed.
+func plain(t *testing.T, file string) string {
+	t.Helper()
+	if !strings.HasSuffix(file, ".gz") {
+		return file
+	}
+	packed, err := os.Open(filepath.Clean(file))
+	require.NoError(t, err)
+	defer func() { require.NoError(t, packed.Close()) }()
+	reader, err := gzip.NewReader(packed)
+	require.NoError(t, err)
+	data, err := io.ReadAll(reader)
+	require.NoError(t, err)
+	unpacked := filepath.Join(t.TempDir(), "history.json")
+	require.NoError(t, os.WriteFile(unpacked, data, 0o600))
+	return unpacked
 }

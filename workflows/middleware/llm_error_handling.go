@@ -40,7 +40,7 @@ func (*LLMErrorHandling) AroundModel(ctx workflow.Context, run *Run, request *Re
 			return reply, err
 		}
 		failure := failureOf(err)
-		if failure.kind == step.ErrThreadGone {
+		if failure.kind == step.ErrThreadGone || failure.kind == step.ErrOvertaken {
 			return reply, err
 		}
 		if failure.kind == step.ErrRateLimited && pauses < mostPauses {

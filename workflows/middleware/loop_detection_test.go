@@ -76,7 +76,7 @@ func of(n int, call func(i int) thread.CallDigest) [][]thread.CallDigest {
 	return messages
 }
 
-func TestLoopDetectionCounts(t *testing.T) {
+func TestC02LoopDetectionCounts(t *testing.T) {
 	t.Parallel()
 	same := func(int) thread.CallDigest { return called("ls", "/a") }
 	small := defaultLoop()

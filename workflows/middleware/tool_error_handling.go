@@ -36,7 +36,8 @@ func (*ToolErrorHandling) AroundTool(ctx workflow.Context, run *Run, call *ToolC
 	}
 	var cancelled *temporal.CanceledError
 	var app *temporal.ApplicationError
-	if errors.As(err, &cancelled) || ctx.Err() != nil || errors.As(err, &app) && app.Type() == step.ErrThreadGone {
+	final := errors.As(err, &app) && (app.Type() == step.ErrThreadGone || app.Type() == step.ErrOvertaken)
+	if errors.As(err, &cancelled) || ctx.Err() != nil || final {
 		return reply, err
 	}
 	workflow.GetLogger(ctx).Warn("A tool activity failed; the model is told", "tool", call.Name, "error", err)

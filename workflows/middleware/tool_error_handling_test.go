@@ -71,7 +71,7 @@ func TestCallsThatCannotBeRunGetAnAnswer(t *testing.T) {
 	}
 }
 
-func TestAFailedToolIsAResult(t *testing.T) {
+func TestB10AFailedToolIsAResult(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct {
 		name, tool string

@@ -33,6 +33,11 @@ type Server struct {
 	url string
 	cmd *exec.Cmd // nil when the server is not ours
 	dir string
+
+	// How to start it.
+	bin  string
+	attr *syscall.SysProcAttr
+	port int
 }
 
 // Start finds or starts a server; [ErrNone] when there is no way to.
@@ -88,17 +93,48 @@ func (s *Server) start(ctx context.Context, bin string) error {
 	if err != nil {
 		return err
 	}
+	s.bin, s.attr, s.port = bin, attr, port
+	s.url = fmt.Sprintf("postgres://deerflow@127.0.0.1:%d/postgres?sslmode=disable", port)
+	return s.run(ctx)
+}
+
+// run starts the server on the cluster that there is.
+func (s *Server) run(ctx context.Context) error {
+	var out bytes.Buffer
 	// The server outlives ctx and ends with Stop.
-	cmd := exec.CommandContext(context.WithoutCancel(ctx), filepath.Join(bin, "postgres"), // #nosec G204 -- a fixed program of the system
-		"-D", data, "-h", "127.0.0.1", "-p", strconv.Itoa(port), "-k", "",
+	cmd := exec.CommandContext(context.WithoutCancel(ctx), filepath.Join(s.bin, "postgres"), // #nosec G204 -- a fixed program of the system
+		"-D", filepath.Join(s.dir, "data"), "-h", "127.0.0.1", "-p", strconv.Itoa(s.port), "-k", "",
 		"-c", "fsync=off", "-c", "max_connections=200", "-c", "log_min_messages=fatal")
-	cmd.SysProcAttr, cmd.Dir, cmd.Stdout, cmd.Stderr = attr, s.dir, &out, &out
+	cmd.SysProcAttr, cmd.Dir, cmd.Stdout, cmd.Stderr = s.attr, s.dir, &out, &out
 	if err := cmd.Start(); err != nil {
 		return fmt.Errorf("start Postgres: %w", err)
 	}
 	s.cmd = cmd
-	s.url = fmt.Sprintf("postgres://deerflow@127.0.0.1:%d/postgres?sslmode=disable", port)
 	return s.wait(ctx)
+}
+
+// Halt stops a server that is ours, and keeps its files for [Server.Resume]. It
+// reports false for one that is not ours.
+func (s *Server) Halt() bool {
+	if s.cmd == nil {
+		return false
+	}
+	// A fast shutdown: connections are closed, everything is on disk.
+	if err := s.cmd.Process.Signal(syscall.SIGINT); err == nil {
+		_ = s.cmd.Wait() // it ends by our signal
+	}
+	return true
+}
+
+// Resume starts a server that was halted, at the same address.
+func (s *Server) Resume(ctx context.Context) error { return s.run(ctx) }
+
+// Pid is the id of the process of a server that is ours, 0 of another.
+func (s *Server) Pid() int {
+	if s.cmd == nil {
+		return 0
+	}
+	return s.cmd.Process.Pid
 }
 
 // makeDir makes the folder of the server, and says as whom to run it: Postgres

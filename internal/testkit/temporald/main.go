@@ -26,7 +26,11 @@ func run() error {
 	flag.StringVar(&o.DataDir, "data-dir", "", "directory of the server's files")
 	flag.IntVar(&o.Port, "port", 0, "port of the frontend; 0 picks a free one")
 	flag.StringVar(&o.Namespace, "namespace", "default", "namespace to make")
+	noPush := flag.Bool("no-push", false, "tell a cancelled activity with its next heartbeat only, as a stock server does")
 	flag.Parse()
+	if *noPush {
+		o.Settings = map[string]any{"frontend.WorkerCommandsEnabled": false, "system.enableCancelActivityWorkerCommand": false}
+	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	server, err := devserver.Start(ctx, o)

@@ -1,0 +1,6 @@
+//go:build !failpoints
+
+package failpoint
+
+// Here does nothing in this build.
+func Here(Point, string) {}
