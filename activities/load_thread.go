@@ -54,21 +54,29 @@ func (a *Activities) LoadThread(ctx context.Context, in step.LoadThreadInput) (s
 			return out, border(ctx, "list what thread "+in.Thread+" has not finished", err)
 		}
 	}
-	for i := range head.Rows {
-		d, err := rowDigest(plan, &head.Rows[i])
+	if out.Digests, err = digests(plan, head.Rows); err != nil {
+		return out, fmt.Errorf("load thread %s: %w", in.Thread, err)
+	}
+	return out, nil
+}
+
+// digests are those of the rows in view, the newest with their texts.
+func digests(plan *agent.Plan, rows []store.Row) ([]thread.Digest, error) {
+	var out []thread.Digest
+	for i := range rows {
+		d, err := rowDigest(plan, &rows[i])
 		if err != nil {
-			return out, fmt.Errorf("load thread %s: %w", in.Thread, err)
+			return nil, err
 		}
-		if i < len(head.Rows)-textsWanted {
+		if i < len(rows)-textsWanted {
 			d.Text = ""
 			for k := range d.Calls {
 				d.Calls[k].Args = nil
 			}
 		}
-		out.Digests = append(out.Digests, d)
+		out = append(out, d)
 	}
-	out.Digests, err = newest(out.Digests)
-	return out, err
+	return newest(out)
 }
 
 // digestBytes bounds the digests that a thread is loaded with: Temporal takes no
