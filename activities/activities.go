@@ -10,6 +10,7 @@ import (
 	lru "github.com/hashicorp/golang-lru/v2"
 	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/worker"
+	"golang.org/x/sync/semaphore"
 
 	"deerflow/config"
 	"deerflow/internal/agent"
@@ -41,6 +42,10 @@ type Activities struct {
 
 	mu       sync.Mutex
 	chatters map[string]model.Chatter // by configuration
+	places   *semaphore.Weighted      // of model calls; nil before the first, and without a limit
+	bounded  bool                     // places is settled: it stays as it was at the first call
+
+	breakers breakers
 
 	recallTimeout time.Duration
 }
@@ -71,6 +76,7 @@ func (a *Activities) Register(r worker.ActivityRegistry) {
 		step.CallModel:  a.CallModel,
 		step.CallTool:   a.CallTool,
 		step.Commit:     a.Commit,
+		step.MakeTitle:  a.MakeTitle,
 	} {
 		r.RegisterActivityWithOptions(fn, activity.RegisterOptions{Name: name})
 	}

@@ -2,7 +2,9 @@ package activities
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -13,6 +15,7 @@ import (
 	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/temporal"
 
+	"deerflow/internal/agent"
 	"deerflow/internal/model"
 	"deerflow/internal/step"
 	"deerflow/internal/store"
@@ -85,7 +88,7 @@ func TestModelErrorsBecomeOneRetryLayer(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t)
-			failing := func(ctx context.Context) error { return modelError(ctx, tc.err) }
+			failing := func(ctx context.Context) error { return modelError(ctx, retries{call: "m"}, tc.err) }
 			w.env.RegisterActivityWithOptions(failing, activity.RegisterOptions{Name: "failing"})
 			_, err := w.env.ExecuteActivity("failing")
 			var app *temporal.ApplicationError
@@ -97,6 +100,84 @@ func TestModelErrorsBecomeOneRetryLayer(t *testing.T) {
 			require.NoError(t, app.Details(&f))
 			require.Equal(t, string(tc.err.Class), f.Reason)
 		})
+	}
+}
+
+// The cases of spec 4.8 and 22.2: how often, and after which wait.
+func TestRetries(t *testing.T) {
+	t.Parallel()
+	rules := retries{call: "r1-1", policy: agent.ModelCallPolicy{MaxAttempts: 3, BaseDelay: time.Second, MaxDelay: 8 * time.Second, BurstDelay: 5 * time.Second}}
+	for _, tc := range []struct {
+		name          string
+		err           error
+		attempts      int // how many are made
+		least, utmost time.Duration
+	}{
+		{"429 without more", &model.Error{Class: model.ClassTransient, Status: 429, Retryable: true}, 3, time.Second, 3 * time.Second},
+		{"Retry-After to the letter", &model.Error{Class: model.ClassTransient, Retryable: true, RetryAfter: 2 * time.Second}, 3, 2 * time.Second, 2 * time.Second},
+		{"burst", &model.Error{Class: model.ClassBurstRate, Retryable: true, MaxAttempts: 2}, 2, 5 * time.Second, 8 * time.Second},
+		{"silence", &model.Error{Class: model.ClassIdleTimeout, Retryable: true, MaxAttempts: 2}, 2, time.Second, 3 * time.Second},
+		{"more than the policy has", &model.Error{Class: model.ClassBusy, Retryable: true, MaxAttempts: 9}, 3, time.Second, 3 * time.Second},
+		{"quota", &model.Error{Class: model.ClassQuota}, 1, 0, 0},
+		{"Retry-After of an hour", &model.Error{Class: model.ClassBusy, Retryable: true, RetryAfter: time.Hour}, 1, 0, 0},
+		{"a stop", context.Canceled, 1, 0, 0},
+		{"an answer", nil, 1, 0, 0},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			t.Parallel()
+			made := 1
+			for {
+				wait, again := rules.again(tc.err, made)
+				if !again {
+					require.Zero(t, wait)
+					break
+				}
+				if made == 1 {
+					require.GreaterOrEqual(t, wait, tc.least)
+					require.LessOrEqual(t, wait, tc.utmost)
+				}
+				made++
+			}
+			require.Equal(t, tc.attempts, made)
+		})
+	}
+}
+
+func TestReadersAreToldOfARetryOnlyWhenThereIsOne(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.answer = func(rw http.ResponseWriter, _ *http.Request) {
+		rw.WriteHeader(http.StatusTooManyRequests)
+		_, _ = rw.Write([]byte(`{"error":{"message":"Request rate increased too quickly","code":"limit_burst_rate"}}`))
+	}
+	_, err := w.callModel()
+	var app *temporal.ApplicationError
+	require.ErrorAs(t, err, &app)
+	require.GreaterOrEqual(t, app.NextRetryDelay(), 5*time.Second)
+	events, err := w.store.Events(t.Context(), "t1", 0, 1000)
+	require.NoError(t, err)
+	var told map[string]any
+	for _, e := range events {
+		if e.Type == store.EventCustom {
+			require.NoError(t, json.Unmarshal(e.Data, &told))
+		}
+	}
+	require.Equal(t, "llm_retry", told["type"])
+	require.InDelta(t, 2, told["max_attempts"], 0, "the attempts that there really are")
+	require.InDelta(t, app.NextRetryDelay().Milliseconds(), told["wait_ms"], 0)
+
+	last := newWorld(t)
+	last.cfg.LLMCall.RetryMaxAttempts = 1
+	last.start("t2", "r2", "hello")
+	last.answer = w.answer
+	in := last.modelInput()
+	in.Ref, in.MessageID, in.PlanHash = ref("t2", "r2", 1), "r2-1", last.started.PlanHash
+	_, err = last.env.ExecuteActivity(step.CallModel, in)
+	require.Error(t, err)
+	events, err = last.store.Events(t.Context(), "t2", 0, 1000)
+	require.NoError(t, err)
+	for _, e := range events {
+		require.NotEqual(t, store.EventCustom, e.Type, "there is no other attempt")
 	}
 }
 
@@ -274,12 +355,13 @@ func TestPolicyOutlivesTenMinutes(t *testing.T) {
 	w := newWorld(t)
 	p := callPolicy(w.cfg, w.cfg.Models[0])
 	total := time.Duration(0)
-	pause := p.BaseDelay
-	for range p.MaxAttempts - 1 {
-		total += pause
-		pause = min(2*pause, p.MaxDelay)
+	const calls = 100
+	for call := range calls {
+		for attempt := range int(p.MaxAttempts) - 1 {
+			total += p.ModelDelay(fmt.Sprint(call), attempt+1, false)
+		}
 	}
-	require.GreaterOrEqual(t, total, longestOutage)
+	require.InDelta(t, longestOutage.Minutes(), (total / calls).Minutes(), 1, "in the mean of many calls")
 	w.cfg.LLMCall.RetryMaxAttempts = 3
 	require.Equal(t, int32(3), callPolicy(w.cfg, w.cfg.Models[0]).MaxAttempts)
 }

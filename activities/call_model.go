@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -85,6 +86,7 @@ func (a *Activities) sources(ctx context.Context, ref step.Ref) agent.Sources {
 			}
 			return row.Message.Context(), nil
 		},
+		Image: a.imageOf(ctx, ref),
 	}
 }
 
@@ -115,9 +117,20 @@ func (a *Activities) chat(ctx context.Context, in step.CallModelInput, plan *age
 	if err != nil {
 		return nil, nil, border(ctx, "prepare model "+plan.Summary.Model, err)
 	}
+	rules := retries{model: plan.Summary.Model, call: in.MessageID, policy: plan.Summary.ModelCall}
+	n := int(activity.GetInfo(ctx).Attempt)
+	seen, err := a.admit(plan, n)
+	if err != nil {
+		return nil, nil, modelError(ctx, rules, err)
+	}
 	s := newStreamer(ctx, a.o.Store, owner)
-	response, err := chatter.Chat(ctx, request, s.add)
+	response, err := chatter.Chat(ctx, request, func(d model.Delta) error {
+		seen.answering()
+		return s.add(d)
+	})
 	rest := s.end()
+	wait, again := rules.again(err, n)
+	seen.ended(err, !again)
 	if err == nil {
 		return response, rest, nil
 	}
@@ -127,9 +140,21 @@ func (a *Activities) chat(ctx context.Context, in step.CallModelInput, plan *age
 	if errors.Is(err, store.ErrFenced) || errors.Is(err, store.ErrThreadGone) {
 		return nil, nil, border(ctx, "stream the answer", err)
 	}
-	failed := modelError(ctx, err)
-	a.tellRetry(ctx, in, plan, owner, err)
+	failed := modelError(ctx, rules, err)
+	if again && ctx.Err() == nil {
+		a.tellRetry(ctx, rules, owner, err, wait)
+	}
 	return nil, nil, failed
+}
+
+// admit asks the breaker of a plan's provider.
+func (a *Activities) admit(plan *agent.Plan, n int) (*attempt, error) {
+	provider := providerOf(plan)
+	if provider == "" {
+		return &attempt{}, nil
+	}
+	rule := a.o.Config().CircuitBreaker
+	return admit(a.breakers.of(provider, rule), n, rule.RecoveryTimeout)
 }
 
 // keepTail writes the last pieces of a call that was stopped: what a user saw,
@@ -143,24 +168,18 @@ func (a *Activities) keepTail(ctx context.Context, owner store.Owner, rest []sto
 }
 
 // tellRetry lets readers know that the call is made again.
-func (a *Activities) tellRetry(ctx context.Context, in step.CallModelInput, plan *agent.Plan, owner store.Owner, err error) {
+func (a *Activities) tellRetry(ctx context.Context, rules retries, owner store.Owner, err error, wait time.Duration) {
 	var me *model.Error
-	if !errors.As(err, &me) || !me.Retryable || ctx.Err() != nil {
+	if !errors.As(err, &me) {
 		return
 	}
-	policy := plan.Summary.ModelCall
-	attempt := int(activity.GetInfo(ctx).Attempt)
-	wait := me.RetryAfter
-	if wait == 0 {
-		wait = min(policy.BaseDelay<<min(attempt-1, 20), policy.MaxDelay)
-	}
 	event := store.NewEvent{Type: store.EventCustom, Data: map[string]any{
-		"type": "llm_retry", "attempt": attempt, "max_attempts": policy.MaxAttempts,
+		"type": "llm_retry", "attempt": int(activity.GetInfo(ctx).Attempt), "max_attempts": rules.most(me),
 		"wait_ms": wait.Milliseconds(), "reason": string(me.Class),
-		"message": fmt.Sprintf("Model %s: %s. Trying again.", plan.Summary.Model, strings.TrimRight(me.Message, ". ")),
+		"message": fmt.Sprintf("Model %s: %s. Trying again.", rules.model, strings.TrimRight(me.Message, ". ")),
 	}}
 	if err := a.o.Store.Append(ctx, owner, event); err != nil {
-		a.o.Logger.Warn("Readers were not told of a retry", "run", in.Run, "error", err)
+		a.o.Logger.Warn("Readers were not told of a retry", "run", owner.Ref.Run, "error", err)
 	}
 }
 
@@ -168,8 +187,20 @@ func (a *Activities) finishModel(ctx context.Context, in step.CallModelInput, pl
 	doing := "store the answer of run " + in.Run
 	message := response.Message
 	message.ID = in.MessageID
+	if agent.StopForSafety(&message, response.FinishReason, plan.Summary.Safety) {
+		response.Rewritten = true
+	}
+	if in.Attribute {
+		if err := a.attribute(ctx, in.Thread, &message); err != nil {
+			return step.CallModelResult{}, border(ctx, doing, err)
+		}
+	}
 	out := step.CallModelResult{
 		Message: plan.DigestOf(&message, in.Pos), FinishReason: response.FinishReason, Usage: response.Usage,
+	}
+	if safety, ok := message.AdditionalKwargs[agent.KeySafety].(map[string]any); ok {
+		out.Safety = true
+		rest = append(rest, safetyEvent(in, safety))
 	}
 	if response.Rewritten {
 		// Only the end told what the beginning was: readers take the whole message.
@@ -185,6 +216,28 @@ func (a *Activities) finishModel(ctx context.Context, in step.CallModelInput, pl
 	}
 	failpoint.Here(failpoint.AnswerStored, in.Thread)
 	return modelResult(doing, &row)
+}
+
+// attribute stamps what an answer's tokens went to. The plan that it may change
+// is the one of the newest commit, which this step has made first.
+func (a *Activities) attribute(ctx context.Context, threadID string, m *thread.Message) error {
+	var todos []thread.Todo
+	if slices.ContainsFunc(m.ToolCalls, func(c thread.ToolCall) bool { return c.Name == toolWriteTodos }) {
+		t, err := a.o.Store.GetThread(ctx, threadID)
+		if err != nil {
+			return err
+		}
+		todos = t.State.Todos
+	}
+	m.SetKwarg(agent.KeyAttribution, agent.Attribute(m, todos))
+	return nil
+}
+
+// safetyEvent tells readers that a provider ended an answer for safety.
+func safetyEvent(in step.CallModelInput, safety map[string]any) store.NewEvent {
+	data := map[string]any{"type": agent.KeySafety, "thread_id": in.Thread}
+	maps.Copy(data, safety)
+	return store.NewEvent{Type: store.EventCustom, Data: data}
 }
 
 // modelResult is what the row holds: the row decides, whoever wrote it.

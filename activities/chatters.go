@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"fmt"
 
+	"golang.org/x/sync/semaphore"
+
 	"deerflow/config"
 	"deerflow/internal/agent"
 	"deerflow/internal/model"
@@ -54,8 +56,40 @@ func (a *Activities) chatter(plan *agent.Plan) (model.Chatter, error) {
 	if err != nil {
 		return nil, fmt.Errorf("model %q: %w", plan.Summary.Model, err)
 	}
+	if !a.bounded {
+		a.bounded = true
+		if n := a.o.Config().LLMCall.MaxConcurrentCalls; n > 0 {
+			a.places = semaphore.NewWeighted(int64(n))
+		}
+	}
+	if a.places != nil {
+		c = limited{c, a.places}
+	}
 	a.chatters[key] = c
 	return c, nil
+}
+
+// namedChatter gives the client of a configured model by its name, for calls on
+// the side.
+func (a *Activities) namedChatter(name string) (model.Chatter, error) {
+	m, known := a.o.Config().Model(name)
+	if !known {
+		return nil, fmt.Errorf("model %q is not in the configuration", name)
+	}
+	data, err := json.Marshal(modelOf(m))
+	if err != nil {
+		return nil, fmt.Errorf("encode model %q: %w", name, err)
+	}
+	return a.chatter(&agent.Plan{Model: data, Summary: agent.Summary{Model: name}})
+}
+
+// providerOf names the endpoint of a plan's model; the demo has none.
+func providerOf(plan *agent.Plan) string {
+	var m storedModel
+	if json.Unmarshal(plan.Model, &m) != nil || m.Use == config.UseDemo {
+		return "" // what cannot be read is reported where the client is made
+	}
+	return m.Use + " " + m.Config.BaseURL
 }
 
 func (a *Activities) newChatter(m storedModel, current config.Model) (model.Chatter, error) {

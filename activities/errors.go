@@ -9,6 +9,7 @@ import (
 	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/temporal"
 
+	"deerflow/internal/agent"
 	"deerflow/internal/model"
 	"deerflow/internal/step"
 	"deerflow/internal/store"
@@ -46,9 +47,41 @@ func border(ctx context.Context, doing string, err error) error {
 	return fmt.Errorf("%s: %w", doing, err)
 }
 
+// retries are the rules by which the attempts of one call follow each other.
+type retries struct {
+	model  string // the configured name
+	call   string // id of the message that it makes
+	policy agent.ModelCallPolicy
+}
+
+// most is how many attempts a call has that failed with this error.
+func (r retries) most(me *model.Error) int {
+	most := int(r.policy.MaxAttempts)
+	if me.MaxAttempts > 0 && (most <= 0 || me.MaxAttempts < most) {
+		most = me.MaxAttempts
+	}
+	return most
+}
+
+// again reports whether an attempt that failed is followed by another one, and
+// after which wait: the provider's own, word for word, or one of ours.
+func (r retries) again(err error, attempt int) (time.Duration, bool) {
+	var me *model.Error
+	if !errors.As(err, &me) || !me.Retryable || me.RetryAfter > longestRetryAfter {
+		return 0, false
+	}
+	if most := r.most(me); most > 0 && attempt >= most {
+		return 0, false
+	}
+	if me.RetryAfter > 0 {
+		return me.RetryAfter, true
+	}
+	return r.policy.ModelDelay(r.call, attempt, me.Class == model.ClassBurstRate), true
+}
+
 // modelError turns a provider's error into an activity error of the one retry
 // layer.
-func modelError(ctx context.Context, err error) error {
+func modelError(ctx context.Context, r retries, err error) error {
 	var me *model.Error
 	if !errors.As(err, &me) {
 		return border(ctx, "call the model", err)
@@ -59,16 +92,15 @@ func modelError(ctx context.Context, err error) error {
 	failure := step.ModelFailure{Reason: string(me.Class), Message: me.Message, Status: me.Status, RetryAfter: int(me.RetryAfter.Seconds())}
 	options := temporal.ApplicationErrorOptions{Cause: nil, Details: []any{failure}}
 	kind := step.ErrModel
-	attempt := int(activity.GetInfo(ctx).Attempt)
+	wait, again := r.again(err, int(activity.GetInfo(ctx).Attempt))
+	options.NextRetryDelay, options.NonRetryable = wait, !again
 	switch {
 	case me.Class == model.ClassContextLength:
-		kind, options.NonRetryable = step.ErrContextLength, true
+		kind = step.ErrContextLength
+	case me.Class == model.ClassCircuitOpen:
+		kind = step.ErrCircuitOpen
 	case me.Retryable && me.RetryAfter > longestRetryAfter:
-		kind, options.NonRetryable = step.ErrRateLimited, true
-	case !me.Retryable, me.MaxAttempts > 0 && attempt >= me.MaxAttempts:
-		options.NonRetryable = true
-	case me.RetryAfter > 0:
-		options.NextRetryDelay = me.RetryAfter
+		kind = step.ErrRateLimited
 	}
 	return temporal.NewApplicationErrorWithOptions(me.Error(), kind, options)
 }

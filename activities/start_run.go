@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"slices"
 	"time"
 
 	"deerflow/config"
@@ -103,15 +104,23 @@ func (a *Activities) newPlan(cfg *config.Config, o thread.RunOptions) (*agent.Pl
 	if err != nil {
 		return nil, fmt.Errorf("encode model %q: %w", m.Name, err)
 	}
-	plan := &agent.Plan{Model: stored, Tools: set.Specs(), Effort: effort(m, o)}
+	plan := &agent.Plan{Model: stored, Tools: offeredTo(m, o, set.Specs()), Effort: effort(m, o)}
 	plan.Thinking = m.SupportsThinking && (o.ThinkingEnabled == nil || *o.ThinkingEnabled)
 	plan.Summary = summary(cfg, m, o)
+	plan.TitlePrompt = cfg.Title.PromptTemplate
 	for _, t := range plan.Tools {
 		plan.Summary.Tools = append(plan.Summary.Tools, agent.Brief{Name: t.Name, Class: t.Class, Timeout: t.Timeout})
 	}
 	plan.Prompt, err = agent.Prompt(promptInput(cfg, plan, o))
 	return plan, err
 }
+
+// Tools that are not for every run.
+const (
+	toolWriteTodos       = "write_todos"
+	toolViewImage        = "view_image"
+	toolAskClarification = "ask_clarification"
+)
 
 // leadAgent is the agent that answers unless a run names another.
 const leadAgent = "lead_agent"
@@ -129,6 +138,7 @@ func summary(cfg *config.Config, m config.Model, o thread.RunOptions) agent.Summ
 		Memory:        cfg.Memory.Enabled,
 	}
 	guardTools(&s, cfg)
+	answerRules(&s, cfg, m, o)
 	if o.RecursionLimit > 0 {
 		s.MaxTurns = min(s.MaxTurns, o.RecursionLimit, cfg.MaxRecursionLimit)
 	}
@@ -139,6 +149,15 @@ func summary(cfg *config.Config, m config.Model, o thread.RunOptions) agent.Summ
 		s.Loop.FreqOverrides[name] = agent.FreqLimit{Warn: f.Warn, Hard: f.HardLimit}
 	}
 	return s
+}
+
+// offeredTo leaves out the tools that a run has no use for: the plan outside
+// plan mode, images for a model that sees none, questions that nobody answers.
+func offeredTo(m config.Model, o thread.RunOptions, specs []agent.ToolSpec) []agent.ToolSpec {
+	without := map[string]bool{
+		toolWriteTodos: !o.PlanMode, toolViewImage: !m.SupportsVision, toolAskClarification: o.NonInteractive,
+	}
+	return slices.DeleteFunc(specs, func(t agent.ToolSpec) bool { return without[t.Name] })
 }
 
 func effort(m config.Model, o thread.RunOptions) string {
@@ -159,6 +178,7 @@ const (
 func callPolicy(cfg *config.Config, m config.Model) agent.ModelCallPolicy {
 	p := agent.ModelCallPolicy{
 		Timeout: longestCall, BaseDelay: cfg.LLMCall.RetryBaseDelay, MaxDelay: cfg.LLMCall.RetryCapDelay,
+		BurstDelay: cfg.LLMCall.BurstRetryBaseDelay,
 	}
 	if m.Timeout > 0 {
 		p.Timeout = m.Timeout + 30*time.Second // the client ends it first, with a reason
@@ -173,8 +193,8 @@ func callPolicy(cfg *config.Config, m config.Model) agent.ModelCallPolicy {
 	}
 	p.MaxAttempts = 1
 	for waited, pause := time.Duration(0), p.BaseDelay; waited < longestOutage && p.MaxAttempts < 1000; p.MaxAttempts++ {
+		pause = (p.BaseDelay + min(p.MaxDelay, 3*pause)) / 2 // in the mean, see ModelDelay
 		waited += pause
-		pause = min(2*pause, p.MaxDelay)
 	}
 	return p
 }

@@ -13,6 +13,10 @@ const (
 	// maxOption is how many bytes an option may have that is a word: options
 	// travel with the run.
 	maxOption = 64
+
+	// How many sub-agents a caller may ask for: at once, and in a run.
+	mostSubagents      = 4
+	mostSubagentsTotal = 50
 )
 
 var contextAgent = regexp.MustCompile(`^[A-Za-z0-9-]+$`)
@@ -45,9 +49,26 @@ func parseOptions(body object, o *thread.RunOptions) {
 		}
 		o.AgentName = name
 	}
+	if on := merged.flag("is_plan_mode"); on != nil {
+		o.PlanMode = *on
+	}
+	if on := merged.flag("subagent_enabled"); on != nil {
+		o.Subagents = *on
+	}
+	o.MaxSubagents = merged.count("max_concurrent_subagents", mostSubagents)
+	o.MaxSubagentsTotal = merged.count("max_total_subagents", mostSubagentsTotal)
 	o.RecursionLimit = recursionLimit(config)
 	o.TimeZone = timeZone(merged)
 	o.Extra = extraOptions(merged)
+}
+
+// count reads a number of things, between 1 and most; 0 when nothing is said.
+func (o object) count(key string, most int) int {
+	var n int
+	if !o.decode(key, "int_type", "integer", &n) {
+		return 0
+	}
+	return min(max(n, 1), most)
 }
 
 // recursionLimit reads how many turns a run may take: 0 when nothing is said,
@@ -74,13 +95,7 @@ func extraOptions(merged object) json.RawMessage {
 		}
 	}
 	keep("mode", merged.word("mode") != "")
-	for _, key := range []string{"is_plan_mode", "subagent_enabled", "is_bootstrap"} {
-		keep(key, merged.flag(key) != nil)
-	}
-	for _, key := range []string{"max_concurrent_subagents", "max_total_subagents"} {
-		var n int
-		keep(key, merged.decode(key, "int_type", "integer", &n))
-	}
+	keep("is_bootstrap", merged.flag("is_bootstrap") != nil)
 	if len(kept) == 0 {
 		return nil
 	}

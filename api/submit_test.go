@@ -136,14 +136,15 @@ func TestRunOptions(t *testing.T) {
 	e.thread(t, "t")
 	e.check(t, scenario{method: "POST", path: runsPath, status: 200, body: hi(
 		`"assistant_id":"Deep_Search","config":{"recursion_limit":7,"configurable":{"model_name":"demo","thinking_enabled":false}},
-		"context":{"model_name":"big","mode":"pro","is_plan_mode":true,"max_total_subagents":4,"disable_clarification":true,"other":1,"subagent_enabled":null,"timezone":"Asia/Tokyo"}`)})
+		"context":{"model_name":"big","mode":"pro","is_plan_mode":true,"max_total_subagents":400,"max_concurrent_subagents":0,"disable_clarification":true,"non_interactive":true,"other":1,"subagent_enabled":true,"timezone":"Asia/Tokyo"}`)})
 	for _, odd := range []string{`7`, `null`, `{}`, `"` + strings.Repeat("x", 65) + `"`} {
 		require.Empty(t, timeZone(object{raw: map[string]json.RawMessage{"timezone": json.RawMessage(odd)}}), odd)
 	}
 	off := false
 	require.Equal(t, thread.RunOptions{
 		AgentName: "deep-search", Model: "big", ThinkingEnabled: &off, DisableClarification: true, RecursionLimit: 7, TimeZone: "Asia/Tokyo",
-		Extra: json.RawMessage(`{"is_plan_mode":true,"max_total_subagents":4,"mode":"pro"}`),
+		PlanMode: true, Subagents: true, MaxSubagents: 1, MaxSubagentsTotal: 50,
+		Extra: json.RawMessage(`{"mode":"pro"}`),
 	}, e.threads.submissions()[0].Options)
 }
 

@@ -78,7 +78,7 @@ func TestA26ModelSettings(t *testing.T) {
 	for _, number := range []string{".nan", "-.inf"} {
 		require.Contains(t, fails(t, entry+"    extra_body: {seed: {deep: ["+number+"]}}\n"),
 			"c.yaml:6: models[0].extra_body.seed.deep[0]: want a finite number", number)
-		require.Contains(t, fails(t, "title:\n  x: "+number+"\n"), "c.yaml:2: title.x: want a finite number", "also where it is not used yet")
+		require.Contains(t, fails(t, "channels:\n  x: "+number+"\n"), "c.yaml:2: channels.x: want a finite number", "also where it is not used yet")
 	}
 }
 
@@ -115,7 +115,7 @@ memory:
 	require.Equal(t, Defaults().LoopDetection, c.LoopDetection)
 	for _, want := range []string{
 		"c.yaml:1: config_version is 33",
-		"c.yaml:3: sections that this version does not use yet are ignored: logging (line 3), token_usage (line 4), token_budget (line 5)",
+		"c.yaml:3: sections that this version does not use yet are ignored: logging (line 3)",
 		"c.yaml:7: models: none is configured",
 		"c.yaml:10: tools that this version does not have are left out: ddg:web_search (line 10)",
 		"c.yaml:14: settings that this version does not use are ignored: uploads.auto_convert_documents (line 14), uploads.pdf_converter (line 14)",

@@ -41,6 +41,11 @@ type Config struct {
 	ReadBeforeWrite ReadBeforeWrite `yaml:"read_before_write"`
 	Guardrails      Guardrails      `yaml:"guardrails"`
 
+	Title              Title              `yaml:"title"`
+	TokenUsage         TokenUsage         `yaml:"token_usage"`
+	TokenBudget        TokenBudget        `yaml:"token_budget"`
+	SafetyFinishReason SafetyFinishReason `yaml:"safety_finish_reason"`
+
 	// MaxRecursionLimit is the highest recursion_limit that a client may ask
 	// for (1000); higher values are clamped to it.
 	MaxRecursionLimit int `yaml:"max_recursion_limit" conf:"min=1"`

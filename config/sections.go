@@ -12,21 +12,21 @@ import (
 // version knows by name and does not use yet.
 func laterSections() []string {
 	return []string{
-		"logging", "token_usage", "token_budget", "tool_search", "suggestions", "input_polish",
-		"tool_progress", "safety_finish_reason", "subagents", "acp_agents", "skills",
-		"skill_scan", "skill_evolution", "title", "summarization", "agents_api", "agent_storage",
+		"logging", "tool_search", "suggestions", "input_polish",
+		"tool_progress", "subagents", "acp_agents", "skills",
+		"skill_scan", "skill_evolution", "summarization", "agents_api", "agent_storage",
 		"database", "checkpointer", "run_events", "run_ownership", "stream_bridge", "dedupe_storage", "scheduler",
 		"mcp_tasks", "channels", "channel_connections", "authorization", "extensions", "plugins",
 		"approvals", "notify",
 		// Single settings that guides to DeerFlow show at the top level.
-		"max_tool_output_tokens", "max_tokens_per_run", "lazy_init",
+		"max_tool_output_tokens", "lazy_init",
 	}
 }
 
 // topLevelAliases are settings that guides to DeerFlow show at the top level,
 // each with the section that it belongs to; the section accepts the same key.
 func topLevelAliases() map[string]string {
-	return map[string]string{"max_retries": "llm_call", "max_input_length": "input"}
+	return map[string]string{"max_retries": "llm_call", "max_input_length": "input", "max_tokens_per_run": "token_budget"}
 }
 
 // root sorts the top-level keys: sections of ours are returned for decoding,

@@ -188,6 +188,11 @@ func (c *conversation) dispatch(asker thread.Digest, i int, digest thread.CallDi
 	l.Step++
 	tool, known := l.Plan.Tool(digest.Name)
 	call := &middleware.ToolCall{CallDigest: digest, Asker: asker.ID, Position: i, Tool: tool, Known: known}
+	for _, c := range asker.Calls {
+		if c.Name == digest.Name {
+			call.Alike++
+		}
+	}
 	id := thread.MessageID(l.RunID, l.Step)
 	if digest.Name == middleware.ToolAskClarification {
 		id = thread.ClarificationID(digest.ID)

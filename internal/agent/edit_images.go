@@ -10,7 +10,7 @@ import (
 func (e *Edit) images(n int, from Sources) thread.Message {
 	parts := []thread.Block{{Type: "text", Text: "The images that you asked to see:"}}
 	for _, shown := range e.Images {
-		parts = append(parts, thread.Block{Type: "text", Text: fmt.Sprintf("**%s** (%s)", shown.Path, shown.Image.MimeType)})
+		parts = append(parts, thread.Block{Type: "text", Text: fmt.Sprintf("**%s** (%s)", Neutralize(shown.Path), shown.Image.MimeType)})
 		if from.Image != nil {
 			parts = append(parts, from.Image(shown.Path, shown.Image))
 		}

@@ -20,6 +20,9 @@ type Plan struct {
 	// Thinking and Effort are what the run asked of the model.
 	Thinking bool   `json:"thinking,omitempty"`
 	Effort   string `json:"effort,omitempty"`
+	// TitlePrompt takes the place of our own instructions to the model that makes
+	// titles.
+	TitlePrompt string `json:"title_prompt,omitempty"`
 }
 
 // Summary is the part of a plan that the workflow decides by. It rides in
@@ -68,6 +71,8 @@ type ModelCallPolicy struct {
 	MaxAttempts int32         `json:"max_attempts"` // total
 	BaseDelay   time.Duration `json:"base_delay"`
 	MaxDelay    time.Duration `json:"max_delay"`
+	// BurstDelay is the shortest wait when the rate rose too quickly.
+	BurstDelay time.Duration `json:"burst_delay,omitempty"`
 }
 
 // LoopSettings are the thresholds of loop detection (spec 4.28).

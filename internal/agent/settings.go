@@ -89,10 +89,10 @@ type BudgetRule struct {
 	Hard      float64 `json:"hard"`
 }
 
-// SafetyRule lists the finish reasons by which a provider says that it stopped
-// for safety (spec 4.34), lower case.
+// SafetyRule lists the finish reasons, lower case, by which a provider says that
+// it stopped for safety (spec 4.34), beside those that all use.
 type SafetyRule struct {
-	Reasons []string `json:"reasons"`
+	Reasons []string `json:"reasons,omitempty"`
 }
 
 // WindowRule is the room of the model's window, in tokens; a zero Size is

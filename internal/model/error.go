@@ -24,7 +24,9 @@ const (
 	// worth one more attempt; after that the run has to end with this error,
 	// never with the markup as its answer.
 	ClassUnstructuredCall Class = "unstructured_call"
-	ClassGeneric          Class = "generic" // anything else
+	// ClassCircuitOpen: the provider is given a rest, so it was not called.
+	ClassCircuitOpen Class = "circuit_open"
+	ClassGeneric     Class = "generic" // anything else
 )
 
 // Error is a failure of the provider or of the way to it.
@@ -86,7 +88,7 @@ func newError(class Class, message string) *Error {
 		e.Retryable = true
 	case ClassBurstRate, ClassIdleTimeout, ClassUnstructuredCall:
 		e.Retryable, e.MaxAttempts = true, fewAttempts
-	case ClassQuota, ClassAuth, ClassBadRequest, ClassContextLength, ClassGeneric:
+	case ClassQuota, ClassAuth, ClassBadRequest, ClassContextLength, ClassCircuitOpen, ClassGeneric:
 	}
 	return e
 }

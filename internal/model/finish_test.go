@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"deerflow/internal/agent"
 	"deerflow/internal/thread"
 )
 
@@ -25,7 +26,7 @@ func TestB13FilteredCallsAreDropped(t *testing.T) {
 			require.Contains(t, m.Content.String(), "Writing.\n\nThe provider's content filter ended this answer")
 			require.Contains(t, m.Content.String(), "write_file")
 			require.Equal(t, m.Content.String(), h.text(), "the reader of the stream is told as well")
-			safety, ok := m.AdditionalKwargs[KeySafety].(map[string]any)
+			safety, ok := m.AdditionalKwargs[agent.KeySafety].(map[string]any)
 			require.True(t, ok)
 			require.Equal(t, 1, safety["suppressed_tool_call_count"])
 			require.Equal(t, []string{"write_file"}, safety["suppressed_tool_call_names"])
@@ -45,6 +46,7 @@ func TestB13FilteredCallsAreDropped(t *testing.T) {
 		require.NoError(t, h.err)
 		require.Equal(t, "Half of it", h.resp.Message.Content.String())
 		require.Equal(t, "content_filter", h.resp.FinishReason)
+		require.NotContains(t, h.resp.Message.AdditionalKwargs, agent.KeySafety)
 	})
 }
 

@@ -87,9 +87,6 @@ const (
 	KeyCallExtras = "tool_call_extra_content"
 	// KeyRefusal holds the text with which a model refused.
 	KeyRefusal = "refusal"
-	// KeySafety describes an answer that a content filter cut: detector,
-	// reason_field, reason_value and the calls that were dropped (B13).
-	KeySafety = "safety_termination"
 	// MetaConfigured is the configured name of the model that answered.
 	MetaConfigured = "configured_model"
 	// MetaFinishReason, MetaModel and MetaProvider are LangChain's names.

@@ -108,16 +108,16 @@ func (a *assembly) filtered(m *thread.Message, calls []*call, finish string) err
 	for _, c := range calls {
 		names = append(names, wireName(c.name))
 	}
-	m.SetKwarg(KeySafety, map[string]any{
+	if len(calls) == 0 && strings.TrimSpace(a.text.String()) != "" {
+		return nil // what was said is said
+	}
+	m.SetKwarg(agent.KeySafety, map[string]any{
 		"detector":                   "openai_compatible",
 		"reason_field":               field,
 		"reason_value":               value,
 		"suppressed_tool_call_count": len(names),
 		"suppressed_tool_call_names": names,
 	})
-	if len(calls) == 0 && strings.TrimSpace(a.text.String()) != "" {
-		return nil
-	}
 	notice := fmt.Sprintf(safetyNotice, field, value)
 	if len(names) > 0 {
 		notice += fmt.Sprintf(safetyDropped, strings.Join(names, ", "))

@@ -41,6 +41,8 @@ const (
 	ErrRateLimited = "RateLimited"
 	// ErrContextLength: the request does not fit into the model's window.
 	ErrContextLength = "ContextLength"
+	// ErrCircuitOpen: the model's provider is given a rest, so it was not called.
+	ErrCircuitOpen = "CircuitBreakerOpen"
 	// ErrThreadGone: the thread was deleted while a run was live.
 	ErrThreadGone = "ThreadGone"
 	// ErrStoreAway: the product's database does not answer, and nothing was done;

@@ -152,7 +152,9 @@ type CallModelInput struct {
 type CallModelResult struct {
 	Message      thread.Digest `json:"message"`
 	FinishReason string        `json:"finish_reason,omitempty"`
-	Usage        thread.Usage  `json:"usage"`
+	// Safety: the provider ended the answer for safety.
+	Safety bool         `json:"safety,omitempty"`
+	Usage  thread.Usage `json:"usage"`
 }
 
 // ModelFailure is the detail of a model error that ended its retries.

@@ -17,6 +17,10 @@ func (awaySandbox) Stat(context.Context, string) (sandbox.Info, error) {
 	return sandbox.Info{}, errAway
 }
 
+func (awaySandbox) Open(context.Context, string) (io.ReadSeekCloser, sandbox.Info, error) {
+	return nil, sandbox.Info{}, errAway
+}
+
 func (awaySandbox) ReadFile(context.Context, string, sandbox.ReadOptions) (sandbox.ReadResult, error) {
 	return sandbox.ReadResult{}, errAway
 }

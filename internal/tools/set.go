@@ -83,7 +83,7 @@ func New(o Options) (*Set, []Warning, error) {
 		}
 		add(t)
 	}
-	for _, builtin := range []func() (Tool, error){presentFiles, askClarification} {
+	for _, builtin := range []func() (Tool, error){presentFiles, askClarification, writeTodos, viewImage} {
 		t, err := builtin()
 		if err != nil {
 			problems = append(problems, err)

@@ -26,7 +26,7 @@ func names(s *Set) []string {
 // Spec 10.1: which tools a run has.
 func TestNew(t *testing.T) {
 	t.Parallel()
-	builtin := []string{"present_files", "ask_clarification"}
+	builtin := []string{"present_files", "ask_clarification", "write_todos", "view_image"}
 	web := Entry{Name: "web_search", Group: "web", Use: "fake:web_search"}
 	shell := Entry{Name: "bash", Group: "bash", Use: "deerflow.sandbox.tools:bash_tool"}
 	makers := map[string]Maker{

@@ -13,9 +13,14 @@ import (
 )
 
 // LLMErrorHandling turns a model call that failed for good into a message that
-// the user can read, so that a thread never dies of its provider. Retries are
-// the activity's; here is only the pause that a provider asks for and that is
-// too long to hide in a retry: it becomes a timer one can see.
+// the user can read, so that a thread never dies of its provider (spec 4.8).
+// Retries are the activity's, and so are the breaker that gives a provider a rest
+// and the limit of calls at once; here is only the pause that a provider asks for
+// and that is too long to hide in a retry: it becomes a timer one can see.
+//
+// DeerFlow makes 3 attempts; here the default is the attempts of ten minutes, so
+// that an outage of a minute is outlived, and llm_call.retry_max_attempts sets a
+// number.
 type LLMErrorHandling struct{ Base }
 
 // A provider that asks for longer is believed up to this, this many times.
@@ -76,7 +81,8 @@ func failureOf(err error) failure {
 	var timeout *temporal.TimeoutError
 	switch {
 	case errors.As(err, &app):
-		f := failure{kind: app.Type(), provider: true}
+		f := failure{kind: app.Type()}
+		f.provider = f.kind != step.ErrCircuitOpen
 		if !app.HasDetails() || app.Details(&f.ModelFailure) != nil || f.Message == "" {
 			f.ModelFailure, f.provider = step.ModelFailure{Reason: "generic", Message: app.Message()}, false
 		}
@@ -100,7 +106,11 @@ func (f *failure) sentence(model string) string {
 		return fmt.Sprintf("The account of model %q has no quota left, so I could not go on. Check its billing, then send a message to continue.", model)
 	case "auth":
 		return fmt.Sprintf("The provider of model %q refused our credentials. Check its API key in config.yaml, then send a message to continue.", model)
-	case "burst_rate", "busy", "transient", "cut_stream", "idle_timeout":
+	case "circuit_open":
+		return fmt.Sprintf("Model %q has failed again and again, so it is given a rest and was not called. Nothing is lost: send a message in a minute to continue.", model)
+	case "idle_timeout":
+		return fmt.Sprintf("Model %q fell silent in the middle of its answer, also when it was called again. This happens when an answer is very long: ask for smaller pieces, or send a message to try again.", model)
+	case "burst_rate", "busy", "transient", "cut_stream":
 		return fmt.Sprintf("Model %q could not be reached, also after several tries. Nothing is lost: send a message to continue.", model)
 	case "context_length":
 		return fmt.Sprintf("This conversation has grown beyond what model %q can read at once. Start a new thread, or choose a model with a larger window.", model)

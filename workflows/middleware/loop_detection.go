@@ -14,14 +14,16 @@ import (
 )
 
 // LoopDetection warns a model that asks for the same again and again, and stops
-// it when it does not listen. One layer counts equal messages within a window,
-// the other counts calls of one tool. Defaults: warn at 3, stop at 5, of the
+// it when it does not listen (spec 4.28). One layer counts equal messages within
+// a window, and rounds of two or three messages beyond it; the other counts calls
+// of one tool. Defaults: warn at 3, stop at 5, of the
 // last 20 messages; warn at 30, stop at 50 calls of a tool. The counters belong
 // to a loop: a new question starts with a new chain, the answer to a question
 // goes on with them.
 type LoopDetection struct {
 	Base
 	settings  agent.LoopSettings
+	kept      int                        // messages that are remembered, at least the window
 	overrides map[string]agent.FreqLimit // by tool key
 	state     loopState
 }
@@ -35,13 +37,25 @@ func NewLoopDetection(_ workflow.Context, s agent.LoopSettings) *LoopDetection {
 	s.FreqWarn, s.FreqHard = orDefault(s.FreqWarn, 30), orDefault(s.FreqHard, 50)
 	// A window below a hard limit would make that limit dead.
 	s.Window = max(orDefault(s.Window, 20), s.Hard)
-	l := &LoopDetection{settings: s, overrides: map[string]agent.FreqLimit{}}
+	l := &LoopDetection{settings: s, kept: s.Window, overrides: map[string]agent.FreqLimit{}}
 	for _, name := range workflow.DeterministicKeys(s.FreqOverrides) {
 		o := s.FreqOverrides[name]
 		l.overrides[toolKey(name)] = agent.FreqLimit{Warn: orDefault(o.Warn, s.FreqWarn), Hard: orDefault(o.Hard, s.FreqHard)}
 	}
 	return l
 }
+
+// NewCyclicLoopDetection makes the middleware with the check for rounds: of A, B,
+// A, B, ... and A, B, C, A, ... as many as a limit allows are seen whatever the
+// window is (C02). Loops of version 1 began without it.
+func NewCyclicLoopDetection(ctx workflow.Context, s agent.LoopSettings) *LoopDetection {
+	l := NewLoopDetection(ctx, s)
+	l.kept = max(l.settings.Window, longestRound*l.settings.Hard)
+	return l
+}
+
+// longestRound is how many messages a round may have.
+const longestRound = 3
 
 func orDefault(n, fallback int) int {
 	if n <= 0 {
@@ -97,8 +111,11 @@ func (l *LoopDetection) AfterModel(_ workflow.Context, _ *Run, reply *ModelReply
 func (l *LoopDetection) count(calls []thread.CallDigest) (stop string, warnings []loopWarning) {
 	s := &l.state
 	key := messageKey(calls)
-	s.messages = newest(append(s.messages, key), l.settings.Window)
-	equal := count(s.messages, key)
+	s.messages = newest(append(s.messages, key), l.kept)
+	equal := count(newest(s.messages, l.settings.Window), key)
+	if l.kept > l.settings.Window {
+		equal = max(equal, rounds(s.messages))
+	}
 	if equal >= l.settings.Hard {
 		stop = fmt.Sprintf("the same tool calls came %d times", equal)
 	}
@@ -184,6 +201,20 @@ func forget(warned, window []string, limit func(key string) int) []string {
 		n := count(window, key)
 		return n == 0 || n+1 < limit(key)
 	})
+}
+
+// rounds is how often the last two or three keys have come one after the other,
+// in the same order, up to the end.
+func rounds(keys []string) int {
+	most := 0
+	for period := 2; period <= longestRound; period++ {
+		same := 0
+		for i := len(keys) - 1; i >= period && keys[i] == keys[i-period]; i-- {
+			same++
+		}
+		most = max(most, (same+period)/period)
+	}
+	return most
 }
 
 func count(list []string, s string) int {

@@ -138,6 +138,60 @@ func TestC02LoopDetectionCounts(t *testing.T) {
 	}
 }
 
+// C02: rounds are seen whatever the window is. Without the check a window that is
+// too short for them lets them go on for ever.
+func TestRoundsBeyondTheWindow(t *testing.T) {
+	t.Parallel()
+	short := defaultLoop()
+	short.Window, short.FreqWarn, short.FreqHard = 5, 900, 1000
+	patient := short
+	patient.Window, patient.Warn, patient.Hard = 20, 8, 10
+	// play gives the turns that were warned, and the one that was stopped.
+	play := func(l *LoopDetection, keys []string) (warned []int, stopped int) {
+		for i, key := range keys {
+			warning, stop := turn(t, l, called("ls", key))
+			if warning != "" {
+				warned = append(warned, i+1)
+			}
+			if stop != "" {
+				return warned, i + 1
+			}
+		}
+		return warned, 0
+	}
+	every := func(n, period int) []string {
+		var keys []string
+		for i := range n {
+			keys = append(keys, fmt.Sprint(i%period))
+		}
+		return keys
+	}
+	for _, tc := range []struct {
+		name     string
+		settings agent.LoopSettings
+		keys     []string
+		warned   []int
+		stopped  int
+	}{
+		{"two in turns", short, every(40, 2), []int{6, 7}, 10},
+		{"three in turns", short, every(40, 3), []int{10, 11, 12}, 15},
+		{"three in turns, high limits", patient, every(60, 3), []int{25, 26, 27}, 30},
+		{"four in turns are no round", short, every(40, 4), nil, 0},
+		{"a round that is broken off begins anew", short, append(every(9, 2), append([]string{"x"}, every(7, 2)...)...), []int{6, 7, 17}, 0},
+		{"all different", short, every(60, 60), nil, 0},
+		{"the same call", short, every(9, 1), []int{4}, 5},
+	} {
+		warned, stopped := play(NewCyclicLoopDetection(nil, tc.settings), tc.keys)
+		require.Equal(t, tc.stopped, stopped, tc.name)
+		require.Equal(t, tc.warned, warned, tc.name)
+	}
+	_, stopped := play(NewLoopDetection(nil, short), every(40, 2))
+	require.Zero(t, stopped, "a loop that began without the check goes on without it")
+
+	// By default the window is long enough: nothing is kept beside it.
+	require.Equal(t, NewLoopDetection(nil, defaultLoop()).kept, NewCyclicLoopDetection(nil, defaultLoop()).kept)
+}
+
 func TestLoopTexts(t *testing.T) {
 	t.Parallel()
 	l := NewLoopDetection(nil, defaultLoop())

@@ -22,6 +22,7 @@ func restored(t require.TestingT, l *LoopDetection, s agent.LoopSettings) *LoopD
 	saved, err := l.Save(nil)
 	require.NoError(t, err)
 	next := NewLoopDetection(nil, s)
+	next.kept = l.kept
 	if saved != nil {
 		require.NoError(t, next.Restore(nil, saved))
 	}
@@ -59,7 +60,11 @@ func TestARestoredLoopDetectionGoesOnAsItWas(t *testing.T) {
 		if rapid.Bool().Draw(t, "override") {
 			s.FreqOverrides = map[string]agent.FreqLimit{"bash": {Warn: 2, Hard: 90}}
 		}
-		steady, changing := NewLoopDetection(nil, s), NewLoopDetection(nil, s)
+		build := NewLoopDetection
+		if rapid.Bool().Draw(t, "rounds") {
+			build = NewCyclicLoopDetection
+		}
+		steady, changing := build(nil, s), build(nil, s)
 		for i, calls := range anyMessages().Draw(t, "messages") {
 			if rapid.Bool().Draw(t, "interrupted") {
 				changing = restored(t, changing, s)

@@ -154,6 +154,7 @@ type ToolCall struct {
 	Position int    // of the call in it
 	Tool     agent.Brief
 	Known    bool // the plan has this tool
+	Alike    int  // calls of the same tool in the message, this one counted
 	// Rules are what middlewares ask of the activity that makes the call.
 	Rules step.ToolRules
 }

@@ -2,6 +2,7 @@ package middleware
 
 import (
 	"encoding/json"
+	"strings"
 
 	"go.temporal.io/sdk/workflow"
 
@@ -9,9 +10,11 @@ import (
 	"deerflow/internal/thread"
 )
 
-// ModelLength stops a model that runs into its output limit in the middle of a
-// tool call again and again (B14). Such a call is never run, and its result says
-// why; a model that does not listen would pay for the same text for ever.
+// ModelLength notes an answer that was cut at the model's output limit, in the
+// run's stop reason (spec 4.33), and stops a model that runs into that limit in
+// the middle of a tool call again and again (B14). Such a call is never run, and
+// its result says why; a model that does not listen would pay for the same text
+// for ever.
 type ModelLength struct {
 	Base
 	row int // answers in a row
@@ -26,10 +29,15 @@ const modelLengthNotice = "I stopped here: my answer reached the output limit of
 // Name is ModelLength.
 func (*ModelLength) Name() string { return NameModelLength }
 
-// AfterModel counts.
+// AfterModel counts. An answer of text stays as it is; one with nothing in it is
+// for TerminalResponse.
 func (l *ModelLength) AfterModel(_ workflow.Context, _ *Run, reply *ModelReply) (Update, error) {
-	if len(reply.Message.Calls) == 0 || !cutByLength(reply.FinishReason) {
+	cut := cutByLength(reply.FinishReason)
+	if len(reply.Message.Calls) == 0 || !cut {
 		l.row = 0
+		if cut && !reply.Message.Empty {
+			return Update{StopReason: thread.StopModelLength}, nil
+		}
 		return Update{}, nil
 	}
 	if l.row++; l.row < mostCutAnswers {
@@ -43,7 +51,7 @@ func (l *ModelLength) AfterModel(_ workflow.Context, _ *Run, reply *ModelReply) 
 }
 
 func cutByLength(finish string) bool {
-	switch finish {
+	switch strings.ToLower(finish) {
 	case "length", "max_tokens", "max_output_tokens", "max_length", "token_limit":
 		return true
 	}

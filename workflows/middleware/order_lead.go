@@ -91,11 +91,39 @@ func leadOrder() []place {
 			make: func(workflow.Context, *agent.Summary) Middleware { return &SkillToolPolicy{} },
 		},
 		{
+			name: NameTodoList, seed: true,
+			does: "Keeps the plan of a run before the model's eyes, and asks it back when items are open.",
+			when: "plan mode",
+			on:   func(p *agent.Summary) bool { return p.PlanMode },
+			make: func(workflow.Context, *agent.Summary) Middleware { return &TodoList{} },
+		},
+		{
+			name: NameTokenUsage, seed: true, config: "token_usage",
+			does: "Stores with each answer what its tokens went to.",
+			when: "token_usage.enabled",
+			on:   func(p *agent.Summary) bool { return p.TokenUsage },
+			make: func(workflow.Context, *agent.Summary) Middleware { return &TokenUsage{} },
+		},
+		{
+			name: NameTitle, seed: true, config: "title",
+			does: "Names a thread after its first message.",
+			when: "title.enabled",
+			on:   func(p *agent.Summary) bool { return p.Title != nil },
+			make: func(ctx workflow.Context, p *agent.Summary) Middleware { return NewTitle(ctx, *p.Title) },
+		},
+		{
 			name: NameMemory, seed: true, config: "memory",
 			does: "Hands a run that is over to the memory.",
 			when: "memory.enabled",
 			on:   func(p *agent.Summary) bool { return p.Memory },
 			make: func(workflow.Context, *agent.Summary) Middleware { return NewMemory(nil) },
+		},
+		{
+			name: NameViewImage, seed: true,
+			does: "Shows the images that the model asked for to the call that follows.",
+			when: "the model sees images",
+			on:   func(p *agent.Summary) bool { return p.Vision },
+			make: func(workflow.Context, *agent.Summary) Middleware { return &ViewImage{} },
 		},
 		{
 			name: NameDeferredToolFilter, seed: true, config: "tool_search",
@@ -119,7 +147,14 @@ func leadOrder() []place {
 		{
 			name: NameLoopDetection, seed: true, config: "loop_detection",
 			does: "Warns of calls that repeat, then ends the run.",
-			make: func(ctx workflow.Context, p *agent.Summary) Middleware { return NewLoopDetection(ctx, p.Loop) },
+			make: func(ctx workflow.Context, p *agent.Summary) Middleware { return NewCyclicLoopDetection(ctx, p.Loop) },
+		},
+		{
+			name: NameTokenBudget, seed: true, config: "token_budget",
+			does: "Warns a run that has used most of its tokens, then ends it.",
+			when: "token_budget.enabled",
+			on:   func(p *agent.Summary) bool { return p.Budget != nil },
+			make: func(ctx workflow.Context, p *agent.Summary) Middleware { return NewTokenBudget(ctx, *p.Budget) },
 		},
 		{
 			name: NameTerminalResponse,
@@ -130,6 +165,13 @@ func leadOrder() []place {
 			name: NameModelLength,
 			does: "Notes an answer that was cut at the output limit, and ends a run whose calls are cut again and again.",
 			make: func(workflow.Context, *agent.Summary) Middleware { return &ModelLength{} },
+		},
+		{
+			name: NameSafetyFinishReason, seed: true, config: "safety_finish_reason",
+			does: "Ends a run whose provider stopped the answer for safety.",
+			when: "safety_finish_reason.enabled",
+			on:   func(p *agent.Summary) bool { return p.Safety != nil },
+			make: func(workflow.Context, *agent.Summary) Middleware { return &SafetyFinishReason{} },
 		},
 		{
 			name: NameClarification, seed: true, config: "clarification",
