@@ -33,7 +33,9 @@ func TestDelegations(t *testing.T) {
 
 func TestSkillContext(t *testing.T) {
 	t.Parallel()
-	skill := func(name string) SkillRef { return SkillRef{Name: name, Path: "/mnt/skills/public/" + name + "/SKILL.md"} }
+	skill := func(name string) SkillRef {
+		return SkillRef{Name: name, Path: "/mnt/skills/public/" + name + "/SKILL.md"}
+	}
 	var s State
 	for i := range 8 {
 		require.NoError(t, s.Apply(StateUpdate{SkillContext: []SkillRef{skill(fmt.Sprint("s", i))}}))
