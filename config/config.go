@@ -34,8 +34,17 @@ type Config struct {
 	CircuitBreaker CircuitBreaker `yaml:"circuit_breaker"`
 	LoopDetection  LoopDetection  `yaml:"loop_detection"`
 	Uploads        Uploads        `yaml:"uploads"`
-	Input          Input          `yaml:"input"`
-	Memory         Memory         `yaml:"memory"`
+
+	Input              Input              `yaml:"input"`
+	Title              Title              `yaml:"title"`
+	TokenUsage         TokenUsage         `yaml:"token_usage"`
+	TokenBudget        TokenBudget        `yaml:"token_budget"`
+	SafetyFinishReason SafetyFinishReason `yaml:"safety_finish_reason"`
+	Summarization      Summarization      `yaml:"summarization"`
+	Memory             Memory             `yaml:"memory"`
+	Skills             Skills             `yaml:"skills"`
+	ToolSearch         ToolSearch         `yaml:"tool_search"`
+	Subagents          Subagents          `yaml:"subagents"`
 
 	ToolOutput      ToolOutput      `yaml:"tool_output"`
 	ReadBeforeWrite ReadBeforeWrite `yaml:"read_before_write"`
