@@ -64,7 +64,8 @@ type Config struct {
 	// https address, empty for none.
 	FrontendURL string `yaml:"frontend_url,omitempty"`
 
-	lookup Lookup
+	lookup  Lookup
+	origins origins
 }
 
 // Lookup returns the value of an environment variable and whether it is set,

@@ -157,7 +157,7 @@ func TestDefaultsAreThoseOfAnEmptyFile(t *testing.T) {
 	for _, text := range []string{"", "\n# nothing\n", "---\n", "null\n", "\ufeff# byte order mark\n", "{}"} {
 		c, _ := load(t, text)
 		want := Defaults()
-		want.Path, want.lookup, c.lookup = c.Path, nil, nil
+		want.Path, want.lookup, c.lookup, c.origins = c.Path, nil, nil, origins{}
 		require.Equal(t, want, c, "%q", text)
 	}
 }
@@ -185,7 +185,7 @@ func TestDefaultsSurviveBeingWritten(t *testing.T) {
 	require.NoError(t, err)
 	got, warnings := load(t, string(text))
 	require.Empty(t, warnings)
-	got.Path, got.lookup = "", nil
+	got.Path, got.lookup, got.origins = "", nil, origins{}
 	require.Equal(t, want, got)
 }
 
