@@ -16,7 +16,7 @@ type Config struct {
 	// Path is the file that was read; empty when there was none.
 	Path string `yaml:"-" json:"-"`
 
-	// Version is config_version. A lower number than CurrentVersion is a
+	// Version is the schema number of the file. One that is lower than ours is a
 	// warning, none at all is taken as current.
 	Version int `yaml:"config_version,omitempty" conf:"min=0"`
 	// LogLevel is the least severe level that is logged (info).
@@ -146,9 +146,9 @@ type LLMCall struct {
 
 // Uploads bounds what a user may upload in one request; sizes are in bytes.
 type Uploads struct {
-	MaxFiles     int   `yaml:"max_files" conf:"min=1"`      // 10
-	MaxFileSize  int64 `yaml:"max_file_size" conf:"min=1"`  // 50 MiB
-	MaxTotalSize int64 `yaml:"max_total_size" conf:"min=1"` // 100 MiB
+	MaxFiles     int   `yaml:"max_files" conf:"min=1"`      // files of one request (10)
+	MaxFileSize  int64 `yaml:"max_file_size" conf:"min=1"`  // of each file (50 MiB)
+	MaxTotalSize int64 `yaml:"max_total_size" conf:"min=1"` // of all of them (100 MiB)
 }
 
 func (*Uploads) unusedKeys() []string { return []string{"auto_convert_documents", "pdf_converter"} }

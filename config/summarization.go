@@ -28,8 +28,8 @@ type Summarization struct {
 // Measure is an amount of conversation: messages, tokens, or a fraction of the
 // model's window.
 type Measure struct {
-	Type  string  `yaml:"type" conf:"required,enum=messages|tokens|fraction"`
-	Value float64 `yaml:"value" conf:"required,min=0"`
+	Type  string  `yaml:"type" conf:"required,enum=messages|tokens|fraction"` // what is counted
+	Value float64 `yaml:"value" conf:"required,min=0"`                        // how much of it
 }
 
 func (s *Summarization) setDefaults() {
