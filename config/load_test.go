@@ -189,6 +189,24 @@ func TestDefaultsSurviveBeingWritten(t *testing.T) {
 	require.Equal(t, want, got)
 }
 
+// Settings that the documentation shows are settings.
+func TestDocumentedSettingsLoad(t *testing.T) {
+	t.Parallel()
+	data, err := os.ReadFile(filepath.Join("..", "docs", "configuration.md"))
+	require.NoError(t, err)
+	blocks := strings.Split(string(data), "```yaml\n")[1:]
+	require.NotEmpty(t, blocks)
+	for _, block := range blocks {
+		text, _, _ := strings.Cut(block, "```")
+		load(t, text, "OPENAI_API_KEY", "k")
+	}
+	c, warnings := load(t, strings.Replace(blocks[1], "```", "#", 1)[:strings.Index(blocks[1], "```")]+demoModels)
+	require.Empty(t, warnings)
+	want := Defaults()
+	c.Models, c.Path, c.lookup, c.origins = want.Models, "", nil, origins{}
+	require.Equal(t, want, c, "the second block says that it has the defaults")
+}
+
 func TestExampleFile(t *testing.T) {
 	t.Parallel()
 	data, err := os.ReadFile(filepath.Join("..", "config.example.yaml"))
