@@ -24,7 +24,7 @@ func TestChainDefaults(t *testing.T) {
 	require.Equal(t, ReadBeforeWrite{Enabled: true}, c.ReadBeforeWrite)
 	require.Equal(t, CircuitBreaker{FailureThreshold: 5, RecoveryTimeout: time.Minute}, c.CircuitBreaker)
 	require.Equal(t, Subagents{
-		TimeoutSeconds: 30 * time.Minute, MaxTotalPerRun: 6,
+		Timeout: 30 * time.Minute, MaxTotalPerRun: 6,
 		TokenBudget: SubagentBudget{Enabled: true, MaxTokens: 2_000_000, WarnThreshold: 0.7, HardStopThreshold: 1},
 	}, c.Subagents)
 	require.False(t, c.Summarization.Enabled)

@@ -31,7 +31,7 @@ func Mistakes(err error) []*Error {
 	if err == nil {
 		return nil
 	}
-	if joined, ok := err.(interface{ Unwrap() []error }); ok { //nolint:errorlint // it is looked into, not compared
+	if joined, ok := err.(interface{ Unwrap() []error }); ok {
 		var all []*Error
 		for _, e := range joined.Unwrap() {
 			all = append(all, Mistakes(e)...)

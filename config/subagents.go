@@ -4,8 +4,8 @@ import "time"
 
 // Subagents bounds the sub-agents that a run hands tasks to.
 type Subagents struct {
-	// TimeoutSeconds bounds one task (1800 s); a plain number means seconds.
-	TimeoutSeconds time.Duration `yaml:"timeout_seconds" conf:"min=1"`
+	// Timeout bounds one task (1800 s); a plain number means seconds.
+	Timeout time.Duration `yaml:"timeout_seconds" conf:"min=1"`
 	// MaxTurns is the number of model calls of one task; 0 leaves it to the kind
 	// of sub-agent.
 	MaxTurns int `yaml:"max_turns,omitempty" conf:"min=1"`
@@ -29,7 +29,7 @@ type SubagentBudget struct {
 
 func (s *Subagents) setDefaults() {
 	*s = Subagents{
-		TimeoutSeconds: 30 * time.Minute,
+		Timeout:        30 * time.Minute,
 		MaxTotalPerRun: 6,
 		TokenBudget:    SubagentBudget{Enabled: true, MaxTokens: 2_000_000, WarnThreshold: 0.7, HardStopThreshold: 1},
 	}

@@ -39,8 +39,8 @@ func TestMergeIsAssociative(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		a, b, c := anyUpdate().Draw(t, "a"), anyUpdate().Draw(t, "b"), anyUpdate().Draw(t, "c")
-		left, right := anyState(t), State{}
-		right = left.Clone()
+		left := anyState(t)
+		right := left.Clone()
 		errLeft, errRight := left.Apply(a.Merge(b).Merge(c)), right.Apply(a.Merge(b.Merge(c)))
 		require.Equal(t, errLeft == nil, errRight == nil)
 		require.Empty(t, cmp.Diff(left, right))
