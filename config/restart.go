@@ -9,6 +9,7 @@ func (c *Config) keepUntilRestart(before *Config) (ignored []string) {
 	keep(&ignored, "sandbox", &c.Sandbox, before.Sandbox)
 	keep(&ignored, "auth", &c.Auth, before.Auth)
 	keep(&ignored, "server", &c.Server, before.Server)
+	keep(&ignored, "worker", &c.Worker, before.Worker)
 	keep(&ignored, "frontend_url", &c.FrontendURL, before.FrontendURL)
 	keep(&ignored, "llm_call.max_concurrent_calls", &c.LLMCall.MaxConcurrentCalls, before.LLMCall.MaxConcurrentCalls)
 	return ignored
