@@ -46,6 +46,7 @@ type Activities struct {
 	bounded  bool                     // places is settled: it stays as it was at the first call
 
 	breakers breakers
+	access   map[string]config.Model // what plans' models were reached with last
 
 	recallTimeout time.Duration
 }
@@ -65,7 +66,7 @@ func New(o Options) (*Activities, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Activities{o: o, plans: plans, chatters: map[string]model.Chatter{}, recallTimeout: recallTimeout}, nil
+	return &Activities{o: o, plans: plans, chatters: map[string]model.Chatter{}, access: map[string]config.Model{}, recallTimeout: recallTimeout}, nil
 }
 
 // Register makes the activities known to a worker under their fixed names.

@@ -38,21 +38,21 @@ func modelOf(m config.Model) storedModel {
 // chatter gives the client of a plan's model. Clients are shared by all runs
 // with the same configuration, since they remember what their endpoint refused.
 func (a *Activities) chatter(plan *agent.Plan) (model.Chatter, error) {
-	current, known := a.o.Config().Model(plan.Summary.Model)
-	if !known {
-		return nil, fmt.Errorf("model %q is not in the configuration any more: put it back, or start a new run with another model", plan.Summary.Model)
-	}
-	key := string(plan.Model) + "\x00" + current.APIKey.Reveal()
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if c, ok := a.chatters[key]; ok {
-		return c, nil
-	}
 	var m storedModel
 	if err := json.Unmarshal(plan.Model, &m); err != nil {
 		return nil, fmt.Errorf("read model %q of the plan: %w", plan.Summary.Model, err)
 	}
-	c, err := a.newChatter(m, current)
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	access, err := a.accessTo(plan, &m)
+	if err != nil {
+		return nil, err
+	}
+	key := string(plan.Model) + "\x00" + access.APIKey.Reveal()
+	if c, ok := a.chatters[key]; ok {
+		return c, nil
+	}
+	c, err := a.newChatter(m, access)
 	if err != nil {
 		return nil, fmt.Errorf("model %q: %w", plan.Summary.Model, err)
 	}
@@ -90,6 +90,27 @@ func providerOf(plan *agent.Plan) string {
 		return "" // what cannot be read is reported where the client is made
 	}
 	return m.Use + " " + m.Config.BaseURL
+}
+
+// accessTo gives the entry of the configuration that has the key for a plan's
+// model. An edit that takes the model away, or leads its name elsewhere, is for
+// runs that start afterwards: one that is at work goes on with the key it had.
+// No key goes to another host than the one it was configured for.
+func (a *Activities) accessTo(plan *agent.Plan, m *storedModel) (config.Model, error) {
+	if current, ok := m.entry(a.o.Config()); ok {
+		a.access[string(plan.Model)] = current
+		return current, nil
+	}
+	if before, ok := a.access[string(plan.Model)]; ok {
+		return before, nil
+	}
+	return config.Model{}, fmt.Errorf("model %q is not in the configuration any more, or is somewhere else: put it back, or start a new run", plan.Summary.Model)
+}
+
+// entry is the model as the configuration has it, at the same endpoint.
+func (m *storedModel) entry(cfg *config.Config) (config.Model, bool) {
+	current, known := cfg.Model(m.Config.Name)
+	return current, known && current.Use == m.Use && current.BaseURL == m.Config.BaseURL
 }
 
 func (a *Activities) newChatter(m storedModel, current config.Model) (model.Chatter, error) {

@@ -75,7 +75,7 @@ func (a *Activities) made(ctx context.Context, in step.StartRunInput, rows []sto
 
 // resolve makes the plan from the configuration in force. A loop that goes on
 // after a question keeps the plan it has, unless its model has left the
-// configuration.
+// configuration, or is somewhere else now.
 func (a *Activities) resolve(ctx context.Context, in step.StartRunInput) (*agent.Plan, error) {
 	cfg := a.o.Config()
 	if in.KeepPlan != "" {
@@ -83,7 +83,11 @@ func (a *Activities) resolve(ctx context.Context, in step.StartRunInput) (*agent
 		if err != nil {
 			return nil, fmt.Errorf("read plan %s: %w", in.KeepPlan, err)
 		}
-		if _, known := cfg.Model(kept.Summary.Model); known {
+		var m storedModel
+		if err := json.Unmarshal(kept.Model, &m); err != nil {
+			return nil, fmt.Errorf("read model %q of plan %s: %w", kept.Summary.Model, in.KeepPlan, err)
+		}
+		if _, ok := m.entry(cfg); ok {
 			return kept, nil
 		}
 		a.o.Logger.Warn("The model of a waiting run has left the configuration; the default takes its place", "run", in.Run, "model", kept.Summary.Model)

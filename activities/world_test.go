@@ -25,7 +25,9 @@ type world struct {
 	store *store.Store
 	env   *testsuite.TestActivityEnvironment
 	cfg   *config.Config
-	dir   string // of the sandboxes, beside the database
+	// endpoint is the base URL of the model.
+	endpoint string
+	dir      string // of the sandboxes, beside the database
 	// answer is what the model endpoint says next.
 	answer  http.HandlerFunc
 	asked   int
@@ -51,7 +53,8 @@ func newWorld(t *testing.T) *world {
 	w.dir = filepath.Join(dir, "users")
 	w.cfg = config.Defaults()
 	w.cfg.Models[0].Name, w.cfg.Models[0].Use = "kit", config.UseOpenAI
-	w.cfg.Models[0].Model, w.cfg.Models[0].BaseURL = "kit", server.URL+"/v1"
+	w.endpoint = server.URL + "/v1"
+	w.cfg.Models[0].Model, w.cfg.Models[0].BaseURL = "kit", w.endpoint
 	w.cfg.Sandbox.AllowHostBash = true
 	w.store = st
 	w.acts, err = New(Options{Store: st, Config: func() *config.Config { return w.cfg }, Sandboxes: boxes})

@@ -112,7 +112,9 @@ func (b *builder) channelUpdates(u *thread.StateUpdate) error {
 	if u.IsZero() {
 		return nil
 	}
-	data, err := json.Marshal(u)
+	told := *u
+	told.Anew = thread.Anew{} // is about how it was made of others, and is no channel
+	data, err := json.Marshal(told)
 	if err != nil {
 		return err
 	}

@@ -70,7 +70,7 @@ func (e *env) serve(change ...func(*Options)) {
 	e.t.Helper()
 	o := Options{
 		Store: e.store, Hub: e.hub, Threads: e.threads, Files: NewFiles(filepath.Join(e.dataDir, "users")), Logger: quiet(),
-		Models: []string{"demo", "big"}, DefaultModel: "demo", Version: "1.2.3",
+		Settings: func() Settings { return Settings{Models: []string{"demo", "big"}, DefaultModel: "demo"} }, Version: "1.2.3",
 	}
 	for _, f := range change {
 		f(&o)

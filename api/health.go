@@ -60,13 +60,14 @@ func (s *Server) health(c echo.Context) error {
 func (s *Server) ok(c echo.Context) error { return c.JSON(http.StatusOK, map[string]bool{"ok": true}) }
 
 func (s *Server) info(c echo.Context) error {
-	models := s.o.Models
+	settings := s.o.Settings()
+	models := settings.Models
 	if models == nil {
 		models = []string{}
 	}
 	return c.JSON(http.StatusOK, map[string]any{
 		"service": serviceName, "version": s.o.Version,
 		"flags":  map[string]bool{"assistants": true, "crons": false},
-		"models": models, "default_model": s.o.DefaultModel, "temporal_ui": s.o.TemporalUI,
+		"models": models, "default_model": settings.DefaultModel, "temporal_ui": s.o.TemporalUI,
 	})
 }

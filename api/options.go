@@ -33,11 +33,9 @@ type Options struct {
 	TemporalHealth func(ctx context.Context) error
 	WorkerHealth   func(ctx context.Context) error
 
-	// Models are the names that a run may ask for; empty allows every name.
-	Models       []string
-	DefaultModel string
-
-	Uploads UploadLimits
+	// Settings gives what the configuration in force says; nil is nothing. It is
+	// asked at each request.
+	Settings func() Settings
 	// RequireKeys asks every caller for an API key of the store. Without it all
 	// callers are the default user, so only loopback may be served.
 	RequireKeys bool
@@ -58,6 +56,14 @@ type Options struct {
 	// WriteTimeout is how long a client may take to accept 64 KiB of a stream;
 	// 15 s when zero.
 	WriteTimeout time.Duration
+}
+
+// Settings are the part of the configuration that requests go by.
+type Settings struct {
+	// Models are the names that a run may ask for; empty allows every name.
+	Models       []string
+	DefaultModel string
+	Uploads      UploadLimits
 }
 
 // UploadLimits bound one upload request; zero fields take the defaults.
@@ -89,14 +95,21 @@ func (o Options) withDefaults() Options {
 	if o.WriteTimeout <= 0 {
 		o.WriteTimeout = defaultWriteTimeout
 	}
-	if o.Uploads.MaxFiles <= 0 {
-		o.Uploads.MaxFiles = defaultMaxFiles
-	}
-	if o.Uploads.MaxFileSize <= 0 {
-		o.Uploads.MaxFileSize = defaultMaxFileSize
-	}
-	if o.Uploads.MaxTotalSize <= 0 {
-		o.Uploads.MaxTotalSize = defaultMaxTotalSize
+	if o.Settings == nil {
+		o.Settings = func() Settings { return Settings{} }
 	}
 	return o
+}
+
+func (l UploadLimits) withDefaults() UploadLimits {
+	if l.MaxFiles <= 0 {
+		l.MaxFiles = defaultMaxFiles
+	}
+	if l.MaxFileSize <= 0 {
+		l.MaxFileSize = defaultMaxFileSize
+	}
+	if l.MaxTotalSize <= 0 {
+		l.MaxTotalSize = defaultMaxTotalSize
+	}
+	return l
 }

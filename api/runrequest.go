@@ -131,14 +131,12 @@ func parseCheckpoint(threadID string, body object) (string, error) {
 }
 
 func (s *Server) checkModel(name string) error {
-	if name == "" || len(s.o.Models) == 0 {
-		return nil
-	}
-	if slices.Contains(s.o.Models, name) {
+	models := s.o.Settings().Models
+	if name == "" || len(models) == 0 || slices.Contains(models, name) {
 		return nil
 	}
 	return fail(http.StatusBadRequest, "Model '%s' is not in the configured model allowlist: %s",
-		thread.Prefix(name, 120), strings.Join(s.o.Models, ", "))
+		thread.Prefix(name, 120), strings.Join(models, ", "))
 }
 
 // kwargsOf keeps what a client may want to read back of its request, without

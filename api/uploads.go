@@ -66,9 +66,12 @@ func (s *Server) fileOwner(c echo.Context) (FileOwner, error) {
 	return FileOwner{User: ownerOf(c), Thread: id}, nil
 }
 
+func (s *Server) limits() UploadLimits { return s.o.Settings().Uploads.withDefaults() }
+
 func (s *Server) uploadLimits(c echo.Context) error {
+	limits := s.limits()
 	return c.JSON(http.StatusOK, map[string]any{
-		"max_files": s.o.Uploads.MaxFiles, "max_file_size": s.o.Uploads.MaxFileSize, "max_total_size": s.o.Uploads.MaxTotalSize,
+		"max_files": limits.MaxFiles, "max_file_size": limits.MaxFileSize, "max_total_size": limits.MaxTotalSize,
 	})
 }
 
@@ -96,12 +99,13 @@ func (s *Server) upload(c echo.Context) error {
 	deadline := http.NewResponseController(c.Response())
 	_ = deadline.SetReadDeadline(time.Now().Add(uploadTimeout))
 	defer func() { _ = deadline.SetReadDeadline(time.Time{}) }()
-	c.Request().Body = http.MaxBytesReader(c.Response(), c.Request().Body, s.o.Uploads.MaxTotalSize+formOverhead)
+	limits := s.limits() // in force for all of this upload
+	c.Request().Body = http.MaxBytesReader(c.Response(), c.Request().Body, limits.MaxTotalSize+formOverhead)
 	form, err := c.Request().MultipartReader()
 	if err != nil {
 		return fail(http.StatusBadRequest, "Files should come as multipart/form-data in fields named 'files'")
 	}
-	u := &uploading{s: s, owner: o}
+	u := &uploading{s: s, owner: o, limits: limits}
 	if err := u.all(c.Request().Context(), form); err != nil {
 		u.discard(context.WithoutCancel(c.Request().Context()))
 		return err
@@ -124,10 +128,11 @@ func uploadMessage(files []fileShape) string {
 
 // uploading is one request with files. Either all of them are stored, or none.
 type uploading struct {
-	s     *Server
-	owner FileOwner
-	files []fileShape
-	total int64
+	s      *Server
+	owner  FileOwner
+	limits UploadLimits
+	files  []fileShape
+	total  int64
 }
 
 func (u *uploading) all(ctx context.Context, form *multipart.Reader) error {
@@ -149,7 +154,7 @@ func (u *uploading) all(ctx context.Context, form *multipart.Reader) error {
 }
 
 func (u *uploading) one(ctx context.Context, part *multipart.Part) error {
-	limits := u.s.o.Uploads
+	limits := u.limits
 	given := givenName(part)
 	name := cleanName(given)
 	switch {
@@ -185,7 +190,7 @@ func (u *uploading) readError(err error) error {
 	var tooLong *http.MaxBytesError
 	switch {
 	case errors.As(err, &tooLong):
-		return fail(http.StatusRequestEntityTooLarge, "The upload is larger than the limit of %d bytes in all", u.s.o.Uploads.MaxTotalSize)
+		return fail(http.StatusRequestEntityTooLarge, "The upload is larger than the limit of %d bytes in all", u.limits.MaxTotalSize)
 	case errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, os.ErrDeadlineExceeded), isMultipartFault(err):
 		return &apiError{status: http.StatusBadRequest, detail: "The upload could not be read to its end", cause: err}
 	}

@@ -149,7 +149,7 @@ func TestI05CJKNames(t *testing.T) {
 
 func TestUploadLimits(t *testing.T) {
 	t.Parallel()
-	e := newEnv(t, func(o *Options) { o.Uploads = UploadLimits{MaxFiles: 2, MaxFileSize: 10, MaxTotalSize: 15} })
+	e := newEnv(t, limited(UploadLimits{MaxFiles: 2, MaxFileSize: 10, MaxTotalSize: 15}))
 	file := func(n int) testkit.UploadFile {
 		return testkit.UploadFile{Name: "f.txt", Content: bytes.Repeat([]byte("x"), n)}
 	}
@@ -172,7 +172,7 @@ func TestUploadLimits(t *testing.T) {
 // TestUploadOverhead: what is no file counts too.
 func TestUploadOverhead(t *testing.T) {
 	t.Parallel()
-	e := newEnv(t, func(o *Options) { o.Uploads = UploadLimits{MaxFiles: 2, MaxFileSize: 10, MaxTotalSize: 10} })
+	e := newEnv(t, limited(UploadLimits{MaxFiles: 2, MaxFileSize: 10, MaxTotalSize: 10}))
 	var body bytes.Buffer
 	form := multipart.NewWriter(&body)
 	part, err := form.CreateFormField("junk")
@@ -306,4 +306,8 @@ func TestFilesOwnerIsChecked(t *testing.T) {
 	}
 	require.NoError(t, files.RemoveThread(t.Context(), FileOwner{"u", "t"}), "nothing there is fine")
 	require.NoError(t, NewFiles(filepath.Join(t.TempDir(), "none")).RemoveThread(t.Context(), FileOwner{"u", "t"}))
+}
+
+func limited(l UploadLimits) func(*Options) {
+	return func(o *Options) { o.Settings = func() Settings { return Settings{Uploads: l} } }
 }

@@ -1,7 +1,6 @@
 package config
 
 import (
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -78,52 +77,8 @@ func TestA26ModelSettings(t *testing.T) {
 	for _, number := range []string{".nan", "-.inf"} {
 		require.Contains(t, fails(t, entry+"    extra_body: {seed: {deep: ["+number+"]}}\n"),
 			"c.yaml:6: models[0].extra_body.seed.deep[0]: want a finite number", number)
-		require.Contains(t, fails(t, "channels:\n  x: "+number+"\n"), "c.yaml:2: channels.x: want a finite number", "also where it is not used yet")
+		require.Contains(t, fails(t, "logging:\n  x: "+number+"\n"), "c.yaml:2: logging.x: want a finite number", "also where it is not used yet")
 	}
-}
-
-// A DeerFlow file with all that its example switches on must start as it is.
-func TestDeerFlowFileLoads(t *testing.T) {
-	t.Parallel()
-	c, warnings := load(t, `config_version: 33
-log_level: info
-logging: {enhance: {enabled: false, format: text}}
-token_usage: {enabled: true}
-token_budget: {enabled: false, max_tokens: 200000, max_input_tokens: null, warn_threshold: 0.8}
-max_recursion_limit: 1000
-models:
-tool_groups: [{name: web}, {name: "file:read"}, {name: bash}]
-tools:
-  - {name: web_search, group: web, use: "deerflow.community.ddg_search.tools:web_search_tool", max_results: 5}
-  - {name: glob, group: "file:read", use: "deerflow.sandbox.tools:glob_tool", max_results: 200}
-  - {name: bash, group: bash, use: "deerflow.sandbox.tools:bash_tool"}
-loop_detection: {enabled: true, warn_threshold: 3, hard_limit: 5, window_size: 20, max_tracked_threads: 100, tool_freq_warn: 30, tool_freq_hard_limit: 50}
-uploads: {max_files: 10, max_file_size: 52428800, max_total_size: 104857600, auto_convert_documents: false, pdf_converter: auto}
-sandbox:
-  use: deerflow.sandbox.local:LocalSandboxProvider
-  allow_host_bash: false
-  bash_output_max_chars: 20000
-  read_file_output_max_chars: 50000
-  ls_output_max_chars: 20000
-  bash_command_timeout: 600
-memory:
-`)
-	require.Equal(t, []Model{DemoModel()}, c.Models)
-	require.Equal(t, "sandbox:glob", c.Tools[1].Use)
-	require.Equal(t, Defaults().Sandbox, c.Sandbox)
-	require.Equal(t, Defaults().Uploads, c.Uploads)
-	require.Equal(t, Defaults().LoopDetection, c.LoopDetection)
-	for _, want := range []string{
-		"c.yaml:1: config_version is 33",
-		"c.yaml:3: sections that this version does not use yet are ignored: logging (line 3)",
-		"c.yaml:7: models: none is configured",
-		"c.yaml:10: tools that this version does not have are left out: ddg:web_search (line 10)",
-		"c.yaml:14: settings that this version does not use are ignored: uploads.auto_convert_documents (line 14), uploads.pdf_converter (line 14)",
-		"c.yaml:22: sections without keys, their defaults are used: memory (line 22)",
-	} {
-		require.Contains(t, warnings, want)
-	}
-	require.Len(t, strings.Split(warnings, "\n"), 6, "one warning a kind")
 }
 
 // Behaviour of DeerFlow's own loader that existing files rely on.

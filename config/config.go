@@ -16,7 +16,7 @@ type Config struct {
 	// Path is the file that was read; empty when there was none.
 	Path string `yaml:"-" json:"-"`
 
-	// Version is config_version. A lower number than CurrentVersion is a
+	// Version is the schema number of the file. One that is lower than ours is a
 	// warning, none at all is taken as current.
 	Version int `yaml:"config_version,omitempty" conf:"min=0"`
 	// LogLevel is the least severe level that is logged (info).
@@ -34,8 +34,13 @@ type Config struct {
 	CircuitBreaker CircuitBreaker `yaml:"circuit_breaker"`
 	LoopDetection  LoopDetection  `yaml:"loop_detection"`
 	Uploads        Uploads        `yaml:"uploads"`
-	Input          Input          `yaml:"input"`
-	Memory         Memory         `yaml:"memory"`
+
+	Input              Input              `yaml:"input"`
+	Summarization      Summarization      `yaml:"summarization"`
+	Memory             Memory             `yaml:"memory"`
+	Skills             Skills             `yaml:"skills"`
+	ToolSearch         ToolSearch         `yaml:"tool_search"`
+	Subagents          Subagents          `yaml:"subagents"`
 
 	ToolOutput      ToolOutput      `yaml:"tool_output"`
 	ReadBeforeWrite ReadBeforeWrite `yaml:"read_before_write"`
@@ -60,7 +65,8 @@ type Config struct {
 	// https address, empty for none.
 	FrontendURL string `yaml:"frontend_url,omitempty"`
 
-	lookup Lookup
+	lookup  Lookup
+	origins origins
 }
 
 // Lookup returns the value of an environment variable and whether it is set,
@@ -141,9 +147,9 @@ type LLMCall struct {
 
 // Uploads bounds what a user may upload in one request; sizes are in bytes.
 type Uploads struct {
-	MaxFiles     int   `yaml:"max_files" conf:"min=1"`      // 10
-	MaxFileSize  int64 `yaml:"max_file_size" conf:"min=1"`  // 50 MiB
-	MaxTotalSize int64 `yaml:"max_total_size" conf:"min=1"` // 100 MiB
+	MaxFiles     int   `yaml:"max_files" conf:"min=1"`      // files of one request (10)
+	MaxFileSize  int64 `yaml:"max_file_size" conf:"min=1"`  // of each file (50 MiB)
+	MaxTotalSize int64 `yaml:"max_total_size" conf:"min=1"` // of all of them (100 MiB)
 }
 
 func (*Uploads) unusedKeys() []string { return []string{"auto_convert_documents", "pdf_converter"} }

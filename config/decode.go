@@ -146,8 +146,10 @@ func (d *decoder) structure(n *yaml.Node, path string, v reflect.Value) {
 // otherKey deals with a key that no field answers to.
 func (d *decoder) otherKey(p pair, path string, v reflect.Value, extra int, fields []field) {
 	if s, ok := v.Addr().Interface().(interface{ unusedKeys() []string }); ok && slices.Contains(s.unusedKeys(), p.name) {
-		d.generic(p.value, join(path, p.name))
-		d.unused.add(join(path, p.name), p.key.Line, "")
+		if !isNull(p.value) {
+			d.generic(p.value, join(path, p.name))
+			d.unused.add(join(path, p.name), p.key.Line, "")
+		}
 		return
 	}
 	if extra < 0 {
@@ -179,6 +181,9 @@ func (d *decoder) otherKey(p pair, path string, v reflect.Value, extra int, fiel
 }
 
 func (d *decoder) list(n *yaml.Node, path string, f field, v reflect.Value) {
+	if f.single && n.Kind == yaml.MappingNode {
+		n = &yaml.Node{Kind: yaml.SequenceNode, Line: n.Line, Content: []*yaml.Node{n}}
+	}
 	if n.Kind != yaml.SequenceNode {
 		d.errorf(n.Line, "%s: want a list (every entry begins with \"- \"), got %s", path, d.describe(n))
 		return

@@ -43,7 +43,7 @@ func TestDecodeErrors(t *testing.T) {
 		"tag that lies":         {"tools: [{name: ls, use: 'sandbox:ls', x: !!int abc}]", `tools[0].x: "abc" is no !!int`},
 		"long value":            {"auth: {enabled: " + strings.Repeat("é", 70) + "}", strings.Repeat("é", 60) + "..."},
 		"top-level duplicate":   {"log_level: info\n\nlog_level: warn", "c.yaml:3: key log_level is given twice; the first is in line 1"},
-		"duplicate deep down":   {"channels:\n  a:\n    b: 1\n    b: 2", "c.yaml:4: channels.a: key b is given twice; the first is in line 3"},
+		"duplicate deep down":   {"logging:\n  a:\n    b: 1\n    b: 2", "c.yaml:4: logging.a: key b is given twice; the first is in line 3"},
 		"custom tag":            {"tools: [{name: a, use: 'sandbox:ls', x: !env FOO}]", "the YAML tag !env is not supported"},
 		"merge of a scalar":     {"thread: {<<: 3}", "thread: << wants a mapping"},
 		"loop limits":           {"loop_detection:\n  warn_threshold: 9", "c.yaml:2: loop_detection.hard_limit (5) is below warn_threshold (9)"},

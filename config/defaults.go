@@ -20,9 +20,10 @@ func (c *Config) setDefaults() {
 	c.LogLevel = "info"
 	c.MaxRecursionLimit = 1000
 	for _, section := range []defaulter{
-		&c.Sandbox, &c.LLMCall, &c.CircuitBreaker, &c.LoopDetection, &c.Uploads, &c.Worker, &c.Thread, &c.Clarification,
-		&c.Auth, &c.ToolOutput, &c.ReadBeforeWrite, &c.Guardrails, &c.Memory,
-		&c.Title, &c.TokenUsage, &c.TokenBudget, &c.SafetyFinishReason,
+		&c.Sandbox, &c.LLMCall, &c.CircuitBreaker, &c.LoopDetection, &c.Uploads, &c.Worker, &c.Thread, &c.Clarification, &c.Auth,
+		&c.ToolOutput, &c.ReadBeforeWrite, &c.Guardrails,
+		&c.Title, &c.TokenUsage, &c.TokenBudget, &c.SafetyFinishReason, &c.Summarization, &c.Memory,
+		&c.Skills, &c.ToolSearch, &c.Subagents,
 	} {
 		section.setDefaults()
 	}

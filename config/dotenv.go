@@ -4,8 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"io/fs"
-	"os"
-	"path/filepath"
 	"strings"
 
 	"github.com/joho/godotenv"
@@ -14,23 +12,10 @@ import (
 // dotenvName is the file of variables beside the config.
 const dotenvName = ".env"
 
-// readDotenv reads the variables of dir/.env; no such file means none. In the
-// file's unquoted and double-quoted values $NAME stands for an earlier line of
-// it, so a value with a dollar sign belongs in single quotes.
-func readDotenv(dir string) (map[string]string, error) {
-	path := filepath.Join(dir, dotenvName)
-	data, err := os.ReadFile(filepath.Clean(path))
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return map[string]string{}, nil
-	case err != nil:
-		return nil, &Error{File: path, Msg: "cannot read the variables beside the config: " + reason(err)}
-	}
-	return parseDotenv(path, data)
-}
-
-// parseDotenv never passes on the text of the parser's errors: they quote the
-// file, which is full of secrets.
+// parseDotenv returns the variables of a .env file. In its unquoted and
+// double-quoted values $NAME stands for an earlier line of it, so a value with a
+// dollar sign belongs in single quotes. The text of the parser's errors is not
+// passed on: they quote the file, which is full of secrets.
 func parseDotenv(path string, data []byte) (map[string]string, error) {
 	data = bytes.TrimPrefix(data, []byte("\ufeff"))
 	vars, err := godotenv.UnmarshalBytes(data)

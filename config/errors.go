@@ -18,7 +18,32 @@ type Error struct {
 }
 
 // Error returns "file:line: message" on one line.
-func (e *Error) Error() string { return position(e.File, e.Line) + ": " + e.Msg }
+func (e *Error) Error() string {
+	if e.File == "" {
+		return e.Msg
+	}
+	return position(e.File, e.Line) + ": " + e.Msg
+}
+
+// Mistakes returns what an error of Load joins, one by one. Another error is one
+// mistake without a file.
+func Mistakes(err error) []*Error {
+	if err == nil {
+		return nil
+	}
+	if joined, ok := err.(interface{ Unwrap() []error }); ok {
+		var all []*Error
+		for _, e := range joined.Unwrap() {
+			all = append(all, Mistakes(e)...)
+		}
+		return all
+	}
+	var e *Error
+	if errors.As(err, &e) {
+		return []*Error{e}
+	}
+	return []*Error{{Msg: err.Error()}}
+}
 
 // Warning is something in a config that works but is probably not meant: an
 // unknown section, an old schema, a tool that this version does not have.

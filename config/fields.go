@@ -17,6 +17,9 @@ import (
 //	enum=a|b      the only texts allowed
 //	min=n, max=n  bounds of a number, or of a duration in seconds
 //	unit=ms       what a plain number means for a duration (seconds without)
+//
+// //	single        one element may stand for a list of it
+//
 //	rest          the map that takes all other keys, as an inline one does
 type field struct {
 	name     string
@@ -26,6 +29,7 @@ type field struct {
 	enum     []string
 	min, max *float64
 	unit     time.Duration
+	single   bool
 }
 
 // fieldsOf returns the fields of a struct type that keys decode into, and the
@@ -58,6 +62,8 @@ func (f *field) read(tag string) error {
 		switch key {
 		case "required":
 			f.required = true
+		case "single":
+			f.single = true
 		case "alias":
 			f.aliases = strings.Split(value, "|")
 		case "enum":

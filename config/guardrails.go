@@ -45,6 +45,9 @@ func (g *Guardrails) setDefaults() { *g = Guardrails{FailClosed: true} }
 
 func (d *decoder) finishGuardrails(g *Guardrails) {
 	p := g.Provider
+	if p == nil && g.Enabled {
+		d.warnf(d.line("guardrails", "enabled"), "guardrails.enabled: there is no provider, so every call is allowed")
+	}
 	if p == nil || p.Use == "" {
 		return
 	}

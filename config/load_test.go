@@ -157,7 +157,7 @@ func TestDefaultsAreThoseOfAnEmptyFile(t *testing.T) {
 	for _, text := range []string{"", "\n# nothing\n", "---\n", "null\n", "\ufeff# byte order mark\n", "{}"} {
 		c, _ := load(t, text)
 		want := Defaults()
-		want.Path, want.lookup, c.lookup = c.Path, nil, nil
+		want.Path, want.lookup, c.lookup, c.origins = c.Path, nil, nil, origins{}
 		require.Equal(t, want, c, "%q", text)
 	}
 }
@@ -185,8 +185,26 @@ func TestDefaultsSurviveBeingWritten(t *testing.T) {
 	require.NoError(t, err)
 	got, warnings := load(t, string(text))
 	require.Empty(t, warnings)
-	got.Path, got.lookup = "", nil
+	got.Path, got.lookup, got.origins = "", nil, origins{}
 	require.Equal(t, want, got)
+}
+
+// Settings that the documentation shows are settings.
+func TestDocumentedSettingsLoad(t *testing.T) {
+	t.Parallel()
+	data, err := os.ReadFile(filepath.Join("..", "docs", "configuration.md"))
+	require.NoError(t, err)
+	blocks := strings.Split(string(data), "```yaml\n")[1:]
+	require.NotEmpty(t, blocks)
+	for _, block := range blocks {
+		text, _, _ := strings.Cut(block, "```")
+		load(t, text, "OPENAI_API_KEY", "k")
+	}
+	c, warnings := load(t, strings.Replace(blocks[1], "```", "#", 1)[:strings.Index(blocks[1], "```")]+demoModels)
+	require.Empty(t, warnings)
+	want := Defaults()
+	c.Models, c.Path, c.lookup, c.origins = want.Models, "", nil, origins{}
+	require.Equal(t, want, c, "the second block says that it has the defaults")
 }
 
 func TestExampleFile(t *testing.T) {

@@ -29,8 +29,8 @@ type LoopDetection struct {
 
 // ToolFreq are the frequency limits of one tool.
 type ToolFreq struct {
-	Warn      int `yaml:"warn" conf:"required,min=1"`
-	HardLimit int `yaml:"hard_limit" conf:"required,min=1"`
+	Warn      int `yaml:"warn" conf:"required,min=1"`       // calls that bring a warning
+	HardLimit int `yaml:"hard_limit" conf:"required,min=1"` // calls that end the run
 }
 
 func (d *decoder) checkLoop(l *LoopDetection) {

@@ -15,16 +15,18 @@ const (
 type Model struct {
 	Name        string `yaml:"name" conf:"required"`   // unique; what users and agents choose by
 	DisplayName string `yaml:"display_name,omitempty"` // for people; the name when empty
-	Description string `yaml:"description,omitempty"`
+	Description string `yaml:"description,omitempty"`  // for people
 	// Use is UseOpenAI or UseDemo. Class paths of DeerFlow that speak the
 	// OpenAI dialect are accepted and replaced.
 	Use string `yaml:"use" conf:"required"`
 	// Model is the provider's own name of the model, as it is sent.
 	Model string `yaml:"model" conf:"alias=model_name"`
 
+	// APIKey is sent as a bearer token; it belongs into a variable.
 	APIKey Secret `yaml:"api_key,omitempty" conf:"alias=openai_api_key"`
 	// BaseURL ends before "/chat/completions"; empty means OpenAI's own.
-	BaseURL      string `yaml:"base_url,omitempty" conf:"alias=api_base|openai_api_base"`
+	BaseURL string `yaml:"base_url,omitempty" conf:"alias=api_base|openai_api_base"`
+	// Organization is sent in the OpenAI-Organization header.
 	Organization string `yaml:"organization,omitempty" conf:"alias=openai_organization"`
 
 	// Temperature and TopP are sent when they are not nil: 0 is really sent.
@@ -41,8 +43,11 @@ type Model struct {
 	// ContextWindow is prompt and answer together, in tokens; 0 is unknown.
 	ContextWindow int `yaml:"context_window,omitempty" conf:"min=1"`
 
-	SupportsThinking        bool `yaml:"supports_thinking"`
-	SupportsVision          bool `yaml:"supports_vision"`
+	// SupportsThinking lets runs switch the model's thinking on and off (false).
+	SupportsThinking bool `yaml:"supports_thinking"`
+	// SupportsVision lets the model look at images (false).
+	SupportsVision bool `yaml:"supports_vision"`
+	// SupportsReasoningEffort lets runs choose how hard the model thinks (false).
 	SupportsReasoningEffort bool `yaml:"supports_reasoning_effort"`
 	// ReasoningEffort is sent when the model supports it and the run asks for
 	// nothing else.
@@ -90,7 +95,7 @@ type Provider struct {
 	Streaming bool `yaml:"streaming"`
 	// ParallelToolCalls is sent when it is not nil.
 	ParallelToolCalls *bool `yaml:"parallel_tool_calls,omitempty"`
-	// MaxTokensField is the body's name for Model.MaxTokens (MaxTokensField).
+	// MaxTokensField is the body's name for max_tokens (max_tokens).
 	MaxTokensField string `yaml:"max_tokens_field" conf:"enum=max_tokens|max_completion_tokens"`
 	// ExtraHeaders are sent with every request.
 	ExtraHeaders map[string]Secret `yaml:"extra_headers,omitempty"`

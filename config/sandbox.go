@@ -33,7 +33,7 @@ type Sandbox struct {
 type Mount struct {
 	HostPath      string `yaml:"host_path" conf:"required"`      // absolute
 	ContainerPath string `yaml:"container_path" conf:"required"` // absolute, outside the reserved roots
-	ReadOnly      bool   `yaml:"read_only"`                      // false
+	ReadOnly      bool   `yaml:"read_only"`                      // tools cannot write there (false)
 }
 
 // unusedKeys are DeerFlow's settings of the providers that start machines.

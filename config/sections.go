@@ -2,6 +2,7 @@ package config
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -12,28 +13,30 @@ import (
 // version knows by name and does not use yet.
 func laterSections() []string {
 	return []string{
-		"logging", "tool_search", "suggestions", "input_polish",
-		"tool_progress", "subagents", "acp_agents", "skills",
-		"skill_scan", "skill_evolution", "summarization", "agents_api", "agent_storage",
-		"database", "checkpointer", "run_events", "run_ownership", "stream_bridge", "dedupe_storage", "scheduler",
-		"mcp_tasks", "channels", "channel_connections", "authorization", "extensions", "plugins",
-		"approvals", "notify",
-		// Single settings that guides to DeerFlow show at the top level.
-		"max_tool_output_tokens", "lazy_init",
+		"logging", "suggestions", "input_polish", "tool_progress", "acp_agents", "skill_scan", "skill_evolution",
+		"agents_api", "agent_storage", "database", "checkpointer", "run_events", "run_ownership", "stream_bridge",
+		"dedupe_storage", "scheduler", "mcp_tasks", "channels", "channel_connections", "authorization", "extensions",
+		"plugins", "approvals", "notify",
 	}
 }
 
 // topLevelAliases are settings that guides to DeerFlow show at the top level,
 // each with the section that it belongs to; the section accepts the same key.
 func topLevelAliases() map[string]string {
-	return map[string]string{"max_retries": "llm_call", "max_input_length": "input", "max_tokens_per_run": "token_budget"}
+	return map[string]string{
+		"max_input_length":       "input",
+		"max_tool_output_tokens": "tool_output",
+		"max_tokens_per_run":     "token_budget",
+		"max_retries":            "llm_call",
+		"lazy_init":              "sandbox",
+	}
 }
 
 // root sorts the top-level keys: sections of ours are returned for decoding,
 // the others end in one warning a kind.
 func (d *decoder) root(n *yaml.Node) *yaml.Node {
 	ours := fieldNames(Config{})
-	known := append(laterSections(), ours...)
+	known := slices.Concat(laterSections(), ours, slices.Sorted(maps.Keys(topLevelAliases())))
 	keep := &yaml.Node{Kind: yaml.MappingNode, Tag: "!!map", Line: n.Line}
 	var unknown, later, empty notes
 	for _, p := range d.relocate(d.pairs(n, "")) {
@@ -71,7 +74,8 @@ func (d *decoder) relocate(pairs []pair) []pair {
 		}
 		kept = append(kept, p)
 	}
-	for section, extra := range moved {
+	for _, section := range slices.Sorted(maps.Keys(moved)) {
+		extra := moved[section]
 		at := -1
 		for i, p := range kept {
 			if p.name == section {

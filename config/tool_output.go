@@ -9,6 +9,9 @@ type ToolOutput struct {
 	// ExternalizeMinChars is the longest result that stays as it is (12000). A
 	// longer one goes to a file, and a synopsis takes its place; 0 writes none.
 	ExternalizeMinChars int `yaml:"externalize_min_chars" conf:"min=0"`
+	// MaxToolOutputTokens is the same in tokens, of four characters each; it becomes
+	// externalize_min_chars, and moves fallback_max_chars if that is lower.
+	MaxToolOutputTokens int `yaml:"max_tool_output_tokens,omitempty" conf:"min=1"`
 	// PreviewHeadChars and PreviewTailChars are how much of the beginning and the
 	// end a synopsis shows (2000, 1000).
 	PreviewHeadChars int `yaml:"preview_head_chars" conf:"min=0"`
@@ -41,6 +44,23 @@ func (t *ToolOutput) setDefaults() {
 		StorageSubdir:       ".tool-results",
 		ExemptTools:         []string{"read_file", "read_file_tool"},
 	}
+}
+
+// charsPerToken is what a token has on average.
+const charsPerToken = 4
+
+func (d *decoder) finishToolOutput(t *ToolOutput) {
+	if n := t.MaxToolOutputTokens * charsPerToken; n > 0 {
+		if line := d.lines["tool_output.externalize_min_chars"]; line > 0 {
+			d.errorf(line, "tool_output: externalize_min_chars and max_tool_output_tokens (line %d) mean the same; keep one",
+				d.lines["tool_output.max_tool_output_tokens"])
+		}
+		t.ExternalizeMinChars, t.MaxToolOutputTokens = n, 0
+		if d.lines["tool_output.fallback_max_chars"] == 0 {
+			t.FallbackMaxChars = max(t.FallbackMaxChars, n)
+		}
+	}
+	d.checkToolOutput(t)
 }
 
 func (d *decoder) checkToolOutput(t *ToolOutput) {

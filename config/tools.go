@@ -16,7 +16,7 @@ type Tool struct {
 
 // ToolGroup is one entry of tool_groups[].
 type ToolGroup struct {
-	Name string `yaml:"name" conf:"required"`
+	Name string `yaml:"name" conf:"required"` // as tools name it
 }
 
 // ToolOptions are the free settings of a tool. Text under a key that is named like

@@ -52,6 +52,7 @@ Data goes to standard output, everything else to standard error.
 	root.AddCommand(newThreadsCommand(app, g))
 	root.AddCommand(newDoctorCommand(app, g))
 	root.AddCommand(newKeysCommand(app, g))
+	root.AddCommand(newConfigCommand(app, g))
 	root.AddCommand(newVersionCommand(app))
 	markFailures(root)
 	nameProgram(root, cli.ProgramName(app.Program))

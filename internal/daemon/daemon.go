@@ -35,6 +35,7 @@ type Daemon struct {
 	// for none.
 	MovedAside string
 
+	source  *config.Source // gives the configuration while it is edited
 	dataDir string
 	log     *slog.Logger
 	say     func(string)
@@ -81,7 +82,7 @@ func Start(ctx context.Context, o Options) (_ *Daemon, err error) {
 	if err != nil {
 		return nil, err
 	}
-	threads := threadclient.New(threadclient.Options{Temporal: c, Settings: threadSettings(d.Config, true)})
+	threads := threadclient.New(threadclient.Options{Temporal: c, Settings: d.threadSettings(true)})
 	d.Identity = d.identity()
 	if err := d.work(ctx, duty{temporal: c, namespace: namespace, store: st, threads: threads, identity: d.Identity, sole: true}); err != nil {
 		return nil, err
@@ -110,12 +111,14 @@ func begin(o Options) (*Daemon, error) {
 		d.say = func(string) {}
 	}
 	var err error
-	if d.Config, d.Warnings, err = o.load(); err != nil {
+	if d.source, d.Warnings, err = o.load(); err != nil {
 		return nil, err
 	}
+	d.Config = d.source.Current()
 	if d.log == nil {
 		d.log = newLogger(d.Config.LogLevel)
 	}
+	d.source.LogTo(d.log)
 	d.dataDir, err = o.makeDataDir()
 	return d, err
 }

@@ -43,15 +43,15 @@ const (
 )
 
 // load reads the configuration and refuses what this version cannot keep safe.
-func (o Options) load() (*config.Config, []config.Warning, error) {
-	cfg, warnings, err := config.Load(config.Options{Path: o.ConfigPath, Getenv: os.LookupEnv})
+func (o Options) load() (*config.Source, []config.Warning, error) {
+	source, warnings, err := config.Open(config.Options{Path: o.ConfigPath, Getenv: os.LookupEnv})
 	if err != nil {
 		return nil, warnings, &UsageError{Err: err}
 	}
 	if o.Listen != "" {
-		_, err = authFor(cfg, o.Listen)
+		_, err = authFor(source.Current(), o.Listen)
 	}
-	return cfg, warnings, err
+	return source, warnings, err
 }
 
 // listen opens the API's address.

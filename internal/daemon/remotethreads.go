@@ -20,13 +20,14 @@ const lonelyTimeout = 1500 * time.Millisecond
 // of it at the time of each request.
 type remoteThreads struct {
 	temporal   client.Client
-	config     *config.Config
+	config     func() *config.Config
 	workers    *crewWatch
 	attributes *attributeWatch
 }
 
 func (t *remoteThreads) client(ctx context.Context) *threadclient.Client {
-	o := threadclient.Options{Temporal: t.temporal, Settings: threadSettings(t.config, t.attributes.present(ctx))}
+	settings := threadSettings(t.config(), t.attributes.present(ctx))
+	o := threadclient.Options{Temporal: t.temporal, Settings: func() step.ThreadSettings { return settings }}
 	if errors.Is(t.workers.health(ctx), errNoWorker) {
 		o.Timeout = lonelyTimeout
 	}

@@ -33,8 +33,7 @@ func (d *Daemon) serve(ctx context.Context, ln net.Listener, o Options, f front)
 	s := api.New(api.Options{
 		Store: f.store, Hub: f.hub, Threads: f.threads, Files: api.NewFiles(filepath.Join(d.dataDir, usersDir)),
 		TemporalHealth: f.temporalHealth, WorkerHealth: f.workerHealth,
-		Models: modelNames(cfg), DefaultModel: cfg.Models[0].Name,
-		Uploads:        api.UploadLimits{MaxFiles: cfg.Uploads.MaxFiles, MaxFileSize: cfg.Uploads.MaxFileSize, MaxTotalSize: cfg.Uploads.MaxTotalSize},
+		Settings:       d.apiSettings,
 		RequireKeys:    keys,
 		AllowedOrigins: cfg.Server.AllowedOrigins, AllowedHosts: ownHosts(cfg.Server.AllowedHosts, o.Listen),
 		Version: o.Version, TemporalUI: d.TemporalUI, Logger: d.log,

@@ -3,6 +3,7 @@ package daemon
 import (
 	enumspb "go.temporal.io/api/enums/v1"
 
+	"deerflow/api"
 	"deerflow/config"
 	"deerflow/internal/sandbox"
 	"deerflow/internal/step"
@@ -23,6 +24,22 @@ func threadSettings(c *config.Config, attributes bool) step.ThreadSettings {
 	return step.ThreadSettings{
 		ContinueEvents: c.Thread.ContinueAsNewEvents, ContinueBytes: c.Thread.ContinueAsNewBytes,
 		IdleTimeout: c.Thread.IdleTimeout, SearchAttributes: attributes,
+	}
+}
+
+// threadSettings gives those of the configuration in force.
+func (d *Daemon) threadSettings(attributes bool) func() step.ThreadSettings {
+	return func() step.ThreadSettings { return threadSettings(d.source.Current(), attributes) }
+}
+
+// apiSettings gives what requests go by.
+func (d *Daemon) apiSettings() api.Settings {
+	c := d.source.Current()
+	return api.Settings{
+		Models: modelNames(c), DefaultModel: c.Models[0].Name,
+		Uploads: api.UploadLimits{
+			MaxFiles: c.Uploads.MaxFiles, MaxFileSize: c.Uploads.MaxFileSize, MaxTotalSize: c.Uploads.MaxTotalSize,
+		},
 	}
 }
 

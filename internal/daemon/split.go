@@ -41,7 +41,7 @@ func StartWorker(ctx context.Context, o Options) (_ *Daemon, err error) {
 	attributes := d.addAttributes(ctx, c, outside.Namespace)
 	worker.KeepInMemory(d.Config.Worker.StickyCache)
 	d.say("starting the worker " + id.name)
-	threads := threadclient.New(threadclient.Options{Temporal: c, Settings: threadSettings(d.Config, attributes)})
+	threads := threadclient.New(threadclient.Options{Temporal: c, Settings: d.threadSettings(attributes)})
 	return d, d.work(ctx, duty{
 		temporal: c, namespace: outside.Namespace, store: st, threads: threads, identity: id.name, sole: id.sole, shared: true,
 	})
@@ -81,7 +81,7 @@ func StartAPI(ctx context.Context, o Options) (_ *Daemon, err error) {
 	frontend := &frontend{temporal: c, namespace: outside.Namespace}
 	workers := &crewWatch{temporal: c}
 	threads := &remoteThreads{
-		temporal: c, config: d.Config, workers: workers, attributes: &attributeWatch{temporal: c, namespace: outside.Namespace},
+		temporal: c, config: d.source.Current, workers: workers, attributes: &attributeWatch{temporal: c, namespace: outside.Namespace},
 	}
 	err = d.serve(ctx, ln, o, front{
 		store: st, hub: hub, threads: threads, temporalHealth: frontend.health, workerHealth: workers.health,

@@ -9,7 +9,6 @@ import (
 	"go.temporal.io/sdk/client"
 
 	"deerflow/activities"
-	"deerflow/config"
 	"deerflow/internal/sandbox"
 	"deerflow/internal/store"
 	"deerflow/internal/threadclient"
@@ -36,13 +35,12 @@ type duty struct {
 
 // work starts the worker and goes on with what dead processes left.
 func (d *Daemon) work(ctx context.Context, w duty) error {
-	cfg := d.Config
 	boxes, err := d.openSandboxes()
 	if err != nil {
 		return err
 	}
 	acts, err := activities.New(activities.Options{
-		Store: w.store, Config: func() *config.Config { return cfg }, Sandboxes: boxes, Logger: d.log,
+		Store: w.store, Config: d.source.Current, Sandboxes: boxes, Logger: d.log,
 	})
 	if err != nil {
 		return err

@@ -11,8 +11,18 @@ const (
 	mostSkills      = 8
 )
 
-// union adds what is new, in the order in which it was first seen.
+// orNil is nil for an empty list: a cleared channel is one that was never set.
+func orNil[T any](list []T) []T {
+	if len(list) == 0 {
+		return nil
+	}
+	return list
+}
+
+// union adds what is new, in the order in which it was first seen. It leaves the
+// lists as they are.
 func union(old, added []string) []string {
+	old = slices.Clip(old)
 	for _, item := range added {
 		if !slices.Contains(old, item) {
 			old = append(old, item)
@@ -35,10 +45,13 @@ func mergeImages(old map[string]ViewedImage, update *map[string]ViewedImage) map
 	return merged
 }
 
+// named reports whether the promotion belongs to a catalog.
+func (p *Promoted) named() bool { return p != nil && p.CatalogHash != "" }
+
 // mergePromoted joins names of one catalog. Another catalog drops the old ones:
 // a tool of the same name may be another tool there.
 func mergePromoted(old, update *Promoted) *Promoted {
-	if update == nil || update.CatalogHash == "" {
+	if !update.named() {
 		return old
 	}
 	var names []string
@@ -53,7 +66,7 @@ func (s DelegationStatus) terminal() bool { return s != DelegationInProgress }
 
 // mergeDelegations updates by id in the order first seen. A task that is over
 // does not go back to work; when and in which run it began stays. The newest
-// ones are kept.
+// ones are kept, counted at each entry, so that two updates may be joined.
 func mergeDelegations(old, update []Delegation) []Delegation {
 	if len(update) == 0 {
 		return old
@@ -63,6 +76,7 @@ func mergeDelegations(old, update []Delegation) []Delegation {
 		i := slices.IndexFunc(merged, func(m Delegation) bool { return m.ID == d.ID })
 		if i < 0 {
 			merged = append(merged, d)
+			merged = merged[max(0, len(merged)-mostDelegations):]
 			continue
 		}
 		was := merged[i]
@@ -77,7 +91,7 @@ func mergeDelegations(old, update []Delegation) []Delegation {
 		}
 		merged[i] = d
 	}
-	return merged[max(0, len(merged)-mostDelegations):]
+	return merged
 }
 
 // mergeSkills keeps the skills that were read last: one that is read again moves

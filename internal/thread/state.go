@@ -35,29 +35,6 @@ type DirectoryRef struct {
 	Outputs   string `json:"outputs_path"`
 }
 
-// StateUpdate is a change to the state: nil and empty fields change nothing. A
-// pointer to an empty list or map clears.
-type StateUpdate struct {
-	Title         *string                 `json:"title,omitempty"`
-	Artifacts     []string                `json:"artifacts,omitempty"`
-	Sandbox       *SandboxRef             `json:"sandbox,omitempty"`
-	ThreadData    *DirectoryRef           `json:"thread_data,omitempty"`
-	Todos         *[]Todo                 `json:"todos,omitempty"`
-	UploadedFiles *[]UploadedFile         `json:"uploaded_files,omitempty"`
-	ViewedImages  *map[string]ViewedImage `json:"viewed_images,omitempty"`
-	Promoted      *Promoted               `json:"promoted,omitempty"`
-	Delegations   []Delegation            `json:"delegations,omitempty"`
-	SkillContext  []SkillRef              `json:"skill_context,omitempty"`
-	Summary       *SummaryRef             `json:"summary,omitempty"`
-}
-
-// IsZero reports whether the update changes nothing.
-func (u StateUpdate) IsZero() bool {
-	return u.Title == nil && len(u.Artifacts) == 0 && u.Sandbox == nil && u.ThreadData == nil &&
-		u.Todos == nil && u.UploadedFiles == nil && u.ViewedImages == nil && u.Promoted == nil &&
-		len(u.Delegations) == 0 && len(u.SkillContext) == 0 && u.Summary == nil
-}
-
 // Apply merges an update through the reducers (spec 5): title, directories,
 // uploaded files and summary take the last write, todos too; artifacts are an
 // ordered union of which the newest stay, the sandbox fails closed when a second id comes, viewed images
@@ -79,12 +56,18 @@ func (s *State) Apply(u StateUpdate) error {
 	}
 	s.Artifacts = NewestPaths(union(s.Artifacts, u.Artifacts))
 	if u.Todos != nil {
-		s.Todos = slices.Clone(*u.Todos)
+		s.Todos = orNil(slices.Clone(*u.Todos))
 	}
 	if u.UploadedFiles != nil {
-		s.UploadedFiles = slices.Clone(*u.UploadedFiles)
+		s.UploadedFiles = orNil(slices.Clone(*u.UploadedFiles))
+	}
+	if u.Anew.ViewedImages {
+		s.ViewedImages = nil
 	}
 	s.ViewedImages = mergeImages(s.ViewedImages, u.ViewedImages)
+	if u.Anew.Promoted {
+		s.Promoted = nil
+	}
 	s.Promoted = mergePromoted(s.Promoted, u.Promoted)
 	s.Delegations = mergeDelegations(s.Delegations, u.Delegations)
 	s.SkillContext = mergeSkills(s.SkillContext, u.SkillContext)

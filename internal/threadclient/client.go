@@ -15,7 +15,8 @@ import (
 // Options configure a [Client].
 type Options struct {
 	Temporal client.Client
-	Settings step.ThreadSettings
+	// Settings gives those of a workflow that is started; nil is none.
+	Settings func() step.ThreadSettings
 	// Timeout bounds one request with all its repeats; 10 s when zero.
 	Timeout time.Duration
 }
@@ -25,6 +26,9 @@ type Client struct{ o Options }
 
 // New makes a client.
 func New(o Options) *Client {
+	if o.Settings == nil {
+		o.Settings = func() step.ThreadSettings { return step.ThreadSettings{} }
+	}
 	if o.Timeout == 0 {
 		o.Timeout = 10 * time.Second
 	}
@@ -149,7 +153,7 @@ func (c *Client) Stop(ctx context.Context, threadID string) error {
 }
 
 func (c *Client) input(user, threadID string) step.ThreadInput {
-	return step.ThreadInput{Version: 1, Thread: threadID, User: user, Settings: c.o.Settings}
+	return step.ThreadInput{Version: 1, Thread: threadID, User: user, Settings: c.o.Settings()}
 }
 
 func startOptions(threadID string) client.StartWorkflowOptions {

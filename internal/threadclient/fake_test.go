@@ -53,7 +53,7 @@ func fake(outcomes ...outcome) *temporalFake { return &temporalFake{outcomes: ou
 // clientOf makes the client under test.
 func clientOf(t *testing.T, f *temporalFake, timeout time.Duration) *Client {
 	t.Helper()
-	return New(Options{Temporal: f, Settings: step.ThreadSettings{ContinueEvents: 2000}, Timeout: timeout})
+	return New(Options{Temporal: f, Settings: func() step.ThreadSettings { return step.ThreadSettings{ContinueEvents: 2000} }, Timeout: timeout})
 }
 
 func next[T any](list *[]T) (out T) {
