@@ -35,12 +35,12 @@ type Config struct {
 	LoopDetection  LoopDetection  `yaml:"loop_detection"`
 	Uploads        Uploads        `yaml:"uploads"`
 
-	Input              Input              `yaml:"input"`
-	Summarization      Summarization      `yaml:"summarization"`
-	Memory             Memory             `yaml:"memory"`
-	Skills             Skills             `yaml:"skills"`
-	ToolSearch         ToolSearch         `yaml:"tool_search"`
-	Subagents          Subagents          `yaml:"subagents"`
+	Input         Input         `yaml:"input"`
+	Summarization Summarization `yaml:"summarization"`
+	Memory        Memory        `yaml:"memory"`
+	Skills        Skills        `yaml:"skills"`
+	ToolSearch    ToolSearch    `yaml:"tool_search"`
+	Subagents     Subagents     `yaml:"subagents"`
 
 	ToolOutput      ToolOutput      `yaml:"tool_output"`
 	ReadBeforeWrite ReadBeforeWrite `yaml:"read_before_write"`
