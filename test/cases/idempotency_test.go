@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/temporal"
 
 	"deerflow/internal/step"
 	. "deerflow/internal/testkit"
@@ -61,14 +62,15 @@ func TestE08IdempotencyKeys(t *testing.T) {
 				WorkflowID: thread.WorkflowID(id), UpdateName: step.UpdateSubmitRun,
 				Args: []any{step.SubmitRun{RunID: r.RunID}}, WaitForStage: client.WorkflowUpdateStageCompleted,
 			})
-			if !alive { // Temporal's database is a new one: nothing has started the workflow
-				require.Error(t, err)
-				continue
+			if err == nil {
+				err = handle.Get(patient(t), nil)
 			}
-			require.NoError(t, err)
-			var out step.SubmitResult
-			require.NoError(t, handle.Get(patient(t), &out))
-			require.True(t, out.Duplicate, "%s", r.RunID)
+			require.Error(t, err)
+			var refused *temporal.ApplicationError
+			if alive { // otherwise Temporal's database is a new one, where nothing has started the workflow
+				require.ErrorAs(t, err, &refused)
+				require.Equal(t, step.ErrDuplicate, refused.Type(), "%s", r.RunID)
+			}
 		}
 		require.Len(t, allRuns(t, p, id), len(runs))
 		require.Equal(t, list, shape(messages(t, p.API(), id)))
