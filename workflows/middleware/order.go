@@ -1,6 +1,8 @@
 package middleware
 
 import (
+	"slices"
+
 	"go.temporal.io/sdk/workflow"
 
 	"deerflow/internal/agent"
@@ -30,4 +32,9 @@ func Lead(ctx workflow.Context, plan *agent.Summary) (*Chain, error) {
 		}
 	}
 	return New(ctx, links...)
+}
+
+// leadOrder is the table of the lead agent's chain.
+func leadOrder() []place {
+	return slices.Concat(runtimeOrder(), contextOrder(), limitsOrder())
 }
