@@ -36,6 +36,7 @@ type Config struct {
 	Uploads        Uploads        `yaml:"uploads"`
 	Input          Input          `yaml:"input"`
 	Memory         Memory         `yaml:"memory"`
+	Summarization  Summarization  `yaml:"summarization"`
 
 	ToolOutput      ToolOutput      `yaml:"tool_output"`
 	ReadBeforeWrite ReadBeforeWrite `yaml:"read_before_write"`

@@ -22,7 +22,7 @@ func (c *Config) setDefaults() {
 	for _, section := range []defaulter{
 		&c.Sandbox, &c.LLMCall, &c.CircuitBreaker, &c.LoopDetection, &c.Uploads, &c.Worker, &c.Thread, &c.Clarification,
 		&c.Auth, &c.ToolOutput, &c.ReadBeforeWrite, &c.Guardrails, &c.Memory,
-		&c.Title, &c.TokenUsage, &c.TokenBudget, &c.SafetyFinishReason,
+		&c.Title, &c.TokenUsage, &c.TokenBudget, &c.SafetyFinishReason, &c.Summarization,
 	} {
 		section.setDefaults()
 	}

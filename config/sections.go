@@ -14,7 +14,7 @@ func laterSections() []string {
 	return []string{
 		"logging", "tool_search", "suggestions", "input_polish",
 		"tool_progress", "subagents", "acp_agents", "skills",
-		"skill_scan", "skill_evolution", "summarization", "agents_api", "agent_storage",
+		"skill_scan", "skill_evolution", "agents_api", "agent_storage",
 		"database", "checkpointer", "run_events", "run_ownership", "stream_bridge", "dedupe_storage", "scheduler",
 		"mcp_tasks", "channels", "channel_connections", "authorization", "extensions", "plugins",
 		"approvals", "notify",
