@@ -72,12 +72,14 @@ func New(o Options) (*Activities, error) {
 // Register makes the activities known to a worker under their fixed names.
 func (a *Activities) Register(r worker.ActivityRegistry) {
 	for name, fn := range map[string]any{
-		step.LoadThread: a.LoadThread,
-		step.StartRun:   a.StartRun,
-		step.CallModel:  a.CallModel,
-		step.CallTool:   a.CallTool,
-		step.Commit:     a.Commit,
-		step.MakeTitle:  a.MakeTitle,
+		step.LoadThread:  a.LoadThread,
+		step.StartRun:    a.StartRun,
+		step.CallModel:   a.CallModel,
+		step.CallTool:    a.CallTool,
+		step.Commit:      a.Commit,
+		step.Summarize:   a.Summarize,
+		step.ResolvePlan: a.ResolvePlan,
+		step.MakeTitle:   a.MakeTitle,
 	} {
 		r.RegisterActivityWithOptions(fn, activity.RegisterOptions{Name: name})
 	}

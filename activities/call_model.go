@@ -72,7 +72,7 @@ func (a *Activities) request(ctx context.Context, in step.CallModelInput, plan *
 	return model.Request{
 		System: plan.Prompt, Messages: agent.WithContext(messages), Tools: offered(plan.Tools, in.Hidden),
 		NoTools: in.NoTools, Thinking: plan.Thinking, Effort: plan.Effort,
-		Scope: in.MessageID, KnownCallIDs: a.askedBefore(ctx, in.Thread),
+		Scope: in.MessageID, KnownCallIDs: a.knownCalls(ctx, in, rows),
 	}, nil
 }
 

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"time"
 
 	"go.temporal.io/sdk/activity"
 
@@ -120,6 +121,10 @@ func (a *Activities) outcome(ctx context.Context, in step.CallToolInput, mayHave
 	}})
 	if err != nil {
 		return tools.Result{}, err
+	}
+	if skill := agent.SkillRead(in.Name, call.Args, result.Text, cfg.Summarization.SkillFileReadToolNames); skill != nil && !result.Error {
+		skill.LoadedAt = time.Now().UTC().Format(time.RFC3339)
+		result.State.SkillContext = append(result.State.SkillContext, *skill)
 	}
 	if in.Rules.Sandbox == "" {
 		result.State.Sandbox = &thread.SandboxRef{ID: box.ID()}

@@ -18,11 +18,7 @@ import (
 // checkpoint and the digests of the messages in view.
 func (a *Activities) LoadThread(ctx context.Context, in step.LoadThreadInput) (step.LoadThreadResult, error) {
 	var out step.LoadThreadResult
-	var cursor *thread.Cursor
-	if in.Carried {
-		cursor = &in.Cursor
-	}
-	head, err := a.o.Store.LoadHead(ctx, in.Thread, cursor)
+	head, err := a.o.Store.LoadHead(ctx, in.Thread, wanted(in))
 	if err != nil {
 		return out, border(ctx, "load thread "+in.Thread, err)
 	}
@@ -54,16 +50,30 @@ func (a *Activities) LoadThread(ctx context.Context, in step.LoadThreadInput) (s
 			return out, border(ctx, "list what thread "+in.Thread+" has not finished", err)
 		}
 	}
-	if out.Digests, err = digests(plan, head.Rows); err != nil {
+	if out.Digests, err = digestsOf(plan, head.Rows, in.Only); err != nil {
 		return out, fmt.Errorf("load thread %s: %w", in.Thread, err)
 	}
 	return out, nil
 }
 
-// digests are those of the rows in view, the newest with their texts.
-func digests(plan *agent.Plan, rows []store.Row) ([]thread.Digest, error) {
-	var out []thread.Digest
+// wanted is the view whose rows are read; nil is that of the checkpoint.
+func wanted(in step.LoadThreadInput) *thread.Cursor {
+	view := in.Cursor.Model()
+	if len(in.Only) > 0 {
+		view = thread.Cursor{Segments: in.Cursor.Segments}
+	} else if !in.Carried {
+		return nil
+	}
+	return &view
+}
+
+// digestsOf are the digests of rows, or of those alone that are named.
+func digestsOf(plan *agent.Plan, rows []store.Row, only []string) ([]thread.Digest, error) {
+	var digests []thread.Digest
 	for i := range rows {
+		if len(only) > 0 && !slices.Contains(only, rows[i].ID) {
+			continue
+		}
 		d, err := rowDigest(plan, &rows[i])
 		if err != nil {
 			return nil, err
@@ -74,9 +84,9 @@ func digests(plan *agent.Plan, rows []store.Row) ([]thread.Digest, error) {
 				d.Calls[k].Args = nil
 			}
 		}
-		out = append(out, d)
+		digests = append(digests, d)
 	}
-	return newest(out)
+	return newest(digests)
 }
 
 // digestBytes bounds the digests that a thread is loaded with: Temporal takes no
@@ -97,7 +107,11 @@ func newest(digests []thread.Digest) ([]thread.Digest, error) {
 		}
 		from--
 	}
-	return digests[from:], nil
+	kept := digests[from:]
+	if from > 0 && digests[0].Name == thread.NameSummary {
+		kept = append([]thread.Digest{digests[0]}, kept...) // what it tells of is not in view any more
+	}
+	return kept, nil
 }
 
 // running lists the runs of a thread that have started and not ended, oldest
@@ -150,8 +164,11 @@ func rowDigest(plan *agent.Plan, row *store.Row) (thread.Digest, error) {
 		if err := json.Unmarshal(row.Digest, &kept); err != nil {
 			return thread.Digest{}, fmt.Errorf("read the digest of message %s: %w", row.ID, err)
 		}
-		if kept.Message != nil {
-			return *kept.Message, nil
+		if d := kept.Message; d != nil {
+			if d.Tokens == 0 && row.Message.ID != "" { // an older version did not weigh
+				d.Tokens, d.Size = row.Message.Weight(), len(row.Message.Content.String())
+			}
+			return *d, nil
 		}
 	}
 	return plan.DigestOf(&row.Message, row.Pos), nil

@@ -66,7 +66,7 @@ func (a *Activities) made(ctx context.Context, in step.StartRunInput, rows []sto
 		return nil, err
 	}
 	for _, r := range newer {
-		if r.RunID == in.Run {
+		if r.RunID == in.Run && !r.Message.IsSummary() {
 			rows = append(rows, r)
 		}
 	}
@@ -116,6 +116,7 @@ func (a *Activities) newPlan(cfg *config.Config, o thread.RunOptions) (*agent.Pl
 		plan.Summary.Tools = append(plan.Summary.Tools, agent.Brief{Name: t.Name, Class: t.Class, Timeout: t.Timeout})
 	}
 	plan.Prompt, err = agent.Prompt(promptInput(cfg, plan, o))
+	plan.Summarizer, plan.Summary.Window = summarizer(cfg), windowRule(m, plan)
 	return plan, err
 }
 
@@ -140,6 +141,7 @@ func summary(cfg *config.Config, m config.Model, o thread.RunOptions) agent.Summ
 		Clarification: agent.ClarificationRule{Timeout: cfg.Clarification.Timeout, OnTimeout: cfg.Clarification.OnTimeout},
 		Input:         inputRule(cfg),
 		Memory:        cfg.Memory.Enabled,
+		Summarization: summarizationRule(cfg),
 	}
 	guardTools(&s, cfg)
 	answerRules(&s, cfg, m, o)

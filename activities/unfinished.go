@@ -25,7 +25,7 @@ func (a *Activities) unfinished(ctx context.Context, in step.LoadThreadInput, pl
 		if err != nil {
 			return nil, err
 		}
-		rows = slices.DeleteFunc(rows, func(r store.Row) bool { return r.RunID != run.RunID })
+		rows = slices.DeleteFunc(rows, func(r store.Row) bool { return r.RunID != run.RunID || r.Message.IsSummary() })
 		u := step.Unfinished{Run: run.RunID, Seals: openCalls(run.RunID, rows)}
 		for i := range rows {
 			if head == nil || rows[i].Pos < head.NextPos {

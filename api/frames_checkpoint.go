@@ -101,6 +101,8 @@ func channelNode(channel string) string {
 		return "ThreadDataMiddleware.before_agent"
 	case "uploaded_files":
 		return "UploadsMiddleware.before_agent"
+	case "summary":
+		return "DeerFlowSummarizationMiddleware.before_model"
 	case "sandbox":
 		return "SandboxMiddleware.before_agent"
 	}
@@ -123,7 +125,11 @@ func (b *builder) channelUpdates(u *thread.StateUpdate) error {
 		return err
 	}
 	for _, name := range slices.Sorted(maps.Keys(changed)) {
-		if err := b.update(channelNode(name), channels{name: changed[name]}); err != nil {
+		change := channels{name: changed[name]}
+		if name == "summary" {
+			change["messages"] = json.RawMessage("[]") // pages of DeerFlow look for what was removed: nothing was
+		}
+		if err := b.update(channelNode(name), change); err != nil {
 			return err
 		}
 	}

@@ -101,7 +101,9 @@ type fakeThreads struct {
 	submit func(threadID string, s step.SubmitRun) error
 	cancel func(threadID string, r step.CancelRun) error
 	update func(threadID string, u step.UpdateState) error
-	stop   error
+	// compact answers compactions.
+	compact func(threadID string, k step.Compact) (step.CompactResult, error)
+	stop    error
 }
 
 func (f *fakeThreads) Submit(_ context.Context, _, threadID string, s step.SubmitRun) (step.SubmitResult, error) {
@@ -138,6 +140,10 @@ func (f *fakeThreads) UpdateState(_ context.Context, _, threadID string, u step.
 		return step.UpdateStateResult{}, do(threadID, u)
 	}
 	return step.UpdateStateResult{}, nil
+}
+
+func (f *fakeThreads) Compact(_ context.Context, _, threadID string, k step.Compact) (step.CompactResult, error) {
+	return f.compact(threadID, k)
 }
 
 func (f *fakeThreads) Stop(_ context.Context, threadID string) error {

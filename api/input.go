@@ -32,7 +32,7 @@ func serverKeys() []string {
 		"deerflow_tool_meta", "deerflow_read_mark", "skill_context_entry", "safety_termination", "token_usage_attribution",
 		"deerflow_goal_continuation", thread.KeyContext,
 		thread.KeyRunID, thread.KeyTimestamp, thread.KeyErrorFallback, thread.KeyErrorType, thread.KeyErrorReason,
-		thread.KeyErrorDetail, thread.KeyStopped,
+		thread.KeyErrorDetail, thread.KeyStopped, thread.KeySummary,
 	}
 }
 

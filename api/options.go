@@ -16,6 +16,7 @@ type Threads interface {
 	Submit(ctx context.Context, user, threadID string, s step.SubmitRun) (step.SubmitResult, error)
 	Cancel(ctx context.Context, user, threadID, updateID string, r step.CancelRun) (step.CancelResult, error)
 	UpdateState(ctx context.Context, user, threadID string, u step.UpdateState) (step.UpdateStateResult, error)
+	Compact(ctx context.Context, user, threadID string, k step.Compact) (step.CompactResult, error)
 	Stop(ctx context.Context, threadID string) error
 }
 

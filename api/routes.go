@@ -61,6 +61,7 @@ func (s *Server) stateRoutes(m mount) {
 	m.on(http.MethodPost, "/threads/:thread/state", s.updateState)
 	m.on(http.MethodGet, "/threads/:thread/state/:checkpoint", s.getStateAt)
 	m.on(http.MethodPost, "/threads/:thread/state/checkpoint", s.getStateAtCheckpoint)
+	m.on(http.MethodPost, "/threads/:thread/compact", s.compact)
 	m.on(http.MethodGet, "/threads/:thread/history", s.getHistory)
 	m.on(http.MethodPost, "/threads/:thread/history", s.getHistory)
 }

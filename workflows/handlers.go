@@ -40,6 +40,10 @@ func (c *conversation) register(ctx workflow.Context) error {
 		workflow.UpdateHandlerOptions{Validator: c.validateUpdateState, Description: "change the state between runs"}); err != nil {
 		return fmt.Errorf("register %s: %w", step.UpdateSetState, err)
 	}
+	if err := workflow.SetUpdateHandlerWithOptions(ctx, step.UpdateCompact, c.compactThread,
+		workflow.UpdateHandlerOptions{Validator: c.validateCompact, Description: "summarise the older messages between runs"}); err != nil {
+		return fmt.Errorf("register %s: %w", step.UpdateCompact, err)
+	}
 	if err := workflow.SetQueryHandlerWithOptions(ctx, step.QueryStatus, func() (StatusReport, error) { return c.report(), nil },
 		workflow.QueryHandlerOptions{Description: "what the thread is doing"}); err != nil {
 		return fmt.Errorf("register %s: %w", step.QueryStatus, err)

@@ -206,14 +206,9 @@ func (c *conversation) finish(ctx workflow.Context, out outcome) error {
 	if err := c.letCancelLeave(ctx, out, seals); err != nil {
 		return err
 	}
-	if err := c.flush(ctx); err != nil {
+	end, rollback, err := c.leaveRun(ctx, out)
+	if err != nil {
 		return err
-	}
-	// Only now: a rollback may have come while the database was waited for.
-	rollback := out.cancelled && c.cancel.Action == thread.CancelRollback
-	end := c.ended(ctx, out, rollback)
-	if rollback {
-		c.rollBack()
 	}
 	c.st.Failed = end.Status == thread.RunError && !rollback
 	l.Step++
@@ -238,6 +233,21 @@ func (c *conversation) finish(ctx workflow.Context, out outcome) error {
 		}
 	}
 	return nil
+}
+
+// leaveRun stores what is due of a run that ends, and takes it back where that
+// was asked for.
+func (c *conversation) leaveRun(ctx workflow.Context, out outcome) (end thread.End, rollback bool, err error) {
+	if err := c.flush(ctx); err != nil {
+		return end, false, err
+	}
+	// Only now: a rollback may have come while the database was waited for.
+	rollback = out.cancelled && c.cancel.Action == thread.CancelRollback
+	end = c.ended(ctx, out, rollback)
+	if rollback {
+		err = c.rollBack(ctx)
+	}
+	return end, rollback, err
 }
 
 // letCancelLeave gives the cancel of activities a workflow task of its own,
@@ -302,17 +312,34 @@ func (c *conversation) seals(out outcome) []step.Seal {
 
 // rollBack returns to the state from before the run: the cursor moves, the log
 // keeps what was.
-func (c *conversation) rollBack() {
+func (c *conversation) rollBack(ctx workflow.Context) error {
 	b := c.st.Loop.Before
-	c.st.Cursor, c.st.State = b.Cursor, b.State
+	compacted := !c.st.Cursor.SameView(b.Cursor)
+	c.st.Cursor, c.st.State = b.Cursor.Clone(), b.State
 	c.revisions, c.update, c.fresh = nil, thread.StateUpdate{}, nil
+	if compacted {
+		// What the run has compacted is read again.
+		digests, err := c.digestsOf(ctx, step.LoadThreadInput{Cursor: c.st.Cursor})
+		c.digests = digests
+		return err
+	}
 	var kept []thread.Digest
+	view := c.st.Cursor.Model()
 	for _, d := range c.digests {
-		if c.st.Cursor.Contains(d.Pos) {
+		if view.Contains(d.Pos) {
 			kept = append(kept, d)
 		}
 	}
 	c.digests = kept
+	return nil
+}
+
+// digestsOf reads digests of stored messages.
+func (c *conversation) digestsOf(ctx workflow.Context, in step.LoadThreadInput) ([]thread.Digest, error) {
+	in.Thread, in.Carried = c.in.Thread, true
+	var out step.LoadThreadResult
+	err := c.local(ctx, step.LoadThread, in, &out)
+	return out.Digests, err
 }
 
 // remind keeps the middlewares' counters over a wait.
@@ -334,6 +361,7 @@ func (c *conversation) view() *middleware.Run {
 	return &middleware.Run{
 		ThreadID: c.in.Thread, RunID: l.RunID, User: c.in.User, Plan: &l.Plan, Options: l.Options,
 		Turn: l.Turn, Messages: c.digests, State: c.st.State, Intake: l.Intake, Usage: l.Usage, Steps: sideSteps{c},
+		Compacted: c.st.Cursor.Compacted, Apply: c.takeUpdate,
 	}
 }
 

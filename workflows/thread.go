@@ -113,7 +113,7 @@ func (c *conversation) load(ctx workflow.Context) error {
 	}
 	c.digests = out.Digests
 	for _, d := range c.digests {
-		if c.st.Question == "" && d.Role == thread.RoleHuman {
+		if c.st.Question == "" && d.Role == thread.RoleHuman && d.Name != thread.NameSummary {
 			c.st.Question = d.Text
 		}
 	}
@@ -343,7 +343,9 @@ func (c *conversation) closeLoop(ctx workflow.Context, l *loop) error {
 	ref := c.ref(l.Step)
 	if c.closeBack {
 		c.closeBack = false
-		c.rollBack()
+		if err := c.rollBack(ctx); err != nil {
+			return err
+		}
 	}
 	c.st.Interrupts, c.st.Loop = nil, nil
 	in, err := c.newCommit(ctx, ref)
@@ -384,8 +386,11 @@ func (c *conversation) take(d thread.Digest) {
 		c.st.Question = d.Text
 	}
 	c.st.Cursor.Extend(d.Pos)
-	at := len(c.digests)
-	for at > 0 && c.digests[at-1].Pos > d.Pos {
+	at, first := len(c.digests), 0
+	if k := c.st.Cursor.Compacted; k != nil && len(c.digests) > 0 && c.digests[0].Pos == k.Summary {
+		first = 1 // the summary comes first, whenever it was written
+	}
+	for at > first && c.digests[at-1].Pos > d.Pos {
 		at-- // a call that was stopped stands before one that ended
 	}
 	c.digests = slices.Insert(c.digests, at, d)

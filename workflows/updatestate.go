@@ -10,13 +10,15 @@ import (
 	"deerflow/internal/thread"
 )
 
-// edit is an update of the state that waits to be stored; its handler waits
-// until it is.
+// edit is an update of the state, or a compaction, that waits to be stored; its
+// handler waits until it is.
 type edit struct {
 	step.UpdateState
-	done   bool
-	result step.UpdateStateResult
-	err    error
+	compact   *step.Compact // in place of an update
+	done      bool
+	result    step.UpdateStateResult
+	compacted step.CompactResult
+	err       error
 }
 
 func (c *conversation) validateUpdateState(_ workflow.Context, u step.UpdateState) error {
@@ -70,11 +72,16 @@ func (c *conversation) takeEdits(ctx workflow.Context) error {
 	for len(c.edits) > 0 {
 		e := c.edits[0]
 		c.edits = c.edits[1:]
-		err := c.takeEdit(ctx, e)
-		e.done, e.err = true, err
-		if err == nil {
+		var err error
+		if e.compact != nil {
+			err = c.compactNow(ctx, e)
+		} else {
+			err = c.takeEdit(ctx, e)
+		}
+		if e.done = true; err == nil {
 			continue
 		}
+		e.err = err
 		if typed(err, step.ErrOvertaken) {
 			e.err = refuse(step.ErrBusy, fmt.Sprintf("Thread %s goes on from a newer state: ask again", c.in.Thread))
 		}
@@ -100,16 +107,14 @@ func (c *conversation) takeEdit(ctx workflow.Context, e *edit) error {
 		c.st.State.Artifacts = slices.Clone(paths)
 		c.update.Artifacts = slices.Clone(paths)
 	}
-	c.digests = slices.DeleteFunc(c.digests, func(d thread.Digest) bool {
-		gone := e.Clear || slices.Contains(e.Remove, d.ID)
-		if gone {
-			c.st.Cursor.Remove(d.Pos)
-		}
-		return gone
-	})
+	hidden, err := c.compactedAmong(ctx, &e.UpdateState)
+	if err != nil {
+		return err
+	}
+	hidden = c.removeMessages(&e.UpdateState, hidden)
 	messages := make([]step.NewMessage, len(e.Messages))
 	for i, m := range e.Messages {
-		messages[i] = step.NewMessage{Pos: c.placeOf(m.ID), Message: m}
+		messages[i] = step.NewMessage{Pos: c.placeOf(m.ID, hidden), Message: m}
 		c.st.Cursor.Extend(messages[i].Pos)
 	}
 	in, err := c.newCommit(ctx, step.Ref{Thread: c.in.Thread, User: c.in.User, Run: e.ID, Step: 1})
@@ -121,20 +126,63 @@ func (c *conversation) takeEdit(ctx workflow.Context, e *edit) error {
 	if err != nil {
 		return err
 	}
+	view := c.st.Cursor.Model()
 	for _, d := range out.Messages {
 		c.digests = slices.DeleteFunc(c.digests, func(old thread.Digest) bool { return old.ID == d.ID })
-		c.take(d)
+		if view.Contains(d.Pos) {
+			c.take(d)
+		}
 	}
 	e.result.CheckpointID = in.CheckpointID
 	return nil
 }
 
-// placeOf is where a message with this id goes: to its place if it is in view,
-// otherwise to the end.
-func (c *conversation) placeOf(id string) int64 {
-	for _, d := range c.digests {
-		if d.ID == id {
-			return d.Pos
+// compactedAmong finds the named messages that a compaction has taken out of the
+// model's view: they are still listed, so they can be changed.
+func (c *conversation) compactedAmong(ctx workflow.Context, u *step.UpdateState) ([]thread.Digest, error) {
+	if c.st.Cursor.Compacted == nil || u.Clear {
+		return nil, nil
+	}
+	ids := slices.Clone(u.Remove)
+	for _, m := range u.Messages {
+		ids = append(ids, m.ID)
+	}
+	ids = slices.DeleteFunc(ids, c.knows)
+	if len(ids) == 0 {
+		return nil, nil
+	}
+	return c.digestsOf(ctx, step.LoadThreadInput{Cursor: c.st.Cursor, Only: ids})
+}
+
+// removeMessages takes messages out of view, and gives those of the hidden ones
+// that stay. With all messages goes what was made of them.
+func (c *conversation) removeMessages(u *step.UpdateState, hidden []thread.Digest) []thread.Digest {
+	if u.Clear {
+		if c.st.Cursor.Compacted != nil {
+			c.st.State.Summary, c.update.Summary = nil, &thread.SummaryRef{}
+		}
+		c.st.Cursor, c.digests = thread.Cursor{}, nil
+		return nil
+	}
+	remove := func(d thread.Digest) bool {
+		gone := slices.Contains(u.Remove, d.ID) && c.st.Cursor.Contains(d.Pos)
+		if gone {
+			c.st.Cursor.Remove(d.Pos)
+		}
+		return gone
+	}
+	c.digests = slices.DeleteFunc(c.digests, remove)
+	return slices.DeleteFunc(hidden, remove)
+}
+
+// placeOf is where a message with this id goes: to its place if the thread has
+// it, otherwise to the end.
+func (c *conversation) placeOf(id string, hidden []thread.Digest) int64 {
+	for _, list := range [][]thread.Digest{c.digests, hidden} {
+		for _, d := range list {
+			if d.ID == id {
+				return d.Pos
+			}
 		}
 	}
 	return c.position()

@@ -45,6 +45,8 @@ type Edit struct {
 	Text string      `json:"text,omitempty"`
 	Tail string      `json:"tail,omitempty"`
 	Keep int         `json:"keep,omitempty"`
+	// Escape, of wrap: the message's own text cannot close or open a tag.
+	Escape bool `json:"escape,omitempty"`
 	// KeepTail and Over are for cut: a text of at most Over characters stays.
 	KeepTail int `json:"keep_tail,omitempty"`
 	Over     int `json:"over,omitempty"`
@@ -108,7 +110,11 @@ func (e *Edit) apply(out []thread.Message, n int, from Sources) ([]thread.Messag
 	case EditDrop:
 		return slices.Delete(slices.Clone(out), at, at+1), nil
 	case EditWrap:
-		out[at].Content = withText(out[at].Content, e.Text+out[at].Content.String()+e.Tail)
+		text := out[at].Content.String()
+		if e.Escape {
+			text = Escape(text)
+		}
+		out[at].Content = withText(out[at].Content, e.Text+text+e.Tail)
 	case EditCut:
 		out[at].Content = e.cut(out[at].Content)
 	case EditContext:

@@ -23,6 +23,15 @@ type Plan struct {
 	// TitlePrompt takes the place of our own instructions to the model that makes
 	// titles.
 	TitlePrompt string `json:"title_prompt,omitempty"`
+	// Summarizer says who writes summaries, and how.
+	Summarizer Summarizer `json:"summarizer,omitzero"`
+}
+
+// Summarizer is how a transcript is summarised.
+type Summarizer struct {
+	Model      string `json:"model,omitempty"`       // asked first; empty: the run's own
+	TrimTokens int    `json:"trim_tokens,omitempty"` // of transcript that it is given
+	Prompt     string `json:"prompt,omitempty"`      // in place of our own; {messages} is where the transcript goes
 }
 
 // Summary is the part of a plan that the workflow decides by. It rides in

@@ -42,6 +42,9 @@ type Measure struct {
 // SummarizationRule says when a transcript is compacted, and what stays (spec
 // 10).
 type SummarizationRule struct {
+	// Disabled: nothing is compacted but what does not fit into the model's window
+	// any more.
+	Disabled bool      `json:"disabled,omitempty"`
 	Triggers []Measure `json:"triggers,omitempty"` // any of them
 	Keep     Measure   `json:"keep"`
 	// SkillCount, SkillTokens and SkillTokensEach bound the skill guides that are
@@ -93,12 +96,4 @@ type BudgetRule struct {
 // it stopped for safety (spec 4.34), beside those that all use.
 type SafetyRule struct {
 	Reasons []string `json:"reasons,omitempty"`
-}
-
-// WindowRule is the room of the model's window, in tokens; a zero Size is
-// unknown.
-type WindowRule struct {
-	Size   int `json:"size,omitempty"`
-	Output int `json:"output,omitempty"` // reserved for the answer
-	Fixed  int `json:"fixed,omitempty"`  // the prompt and the schemas of the tools
 }

@@ -107,19 +107,23 @@ func (n *Narrator) custom(data json.RawMessage) {
 		if wait := time.Duration(e.WaitMS) * time.Millisecond; wait > 0 {
 			attempt += " in " + seconds(wait)
 		}
-		n.Progress.Step(MarkAgain, retryText(e.Message, e.Reason), attempt)
+		n.Progress.Step(MarkAgain, worded(e.Message, strings.TrimSuffix("the model is asked again: "+e.Reason, ": ")), attempt)
+	case "summarization":
+		n.Progress.Step(MarkNone, "the older part of the conversation was compacted", "")
+	case "summarization_warning":
+		n.Progress.Step(MarkWarn, worded(e.Message, "no model wrote a summary as it should"), "")
 	case "safety_termination":
 		n.Progress.Step(MarkWarn, "the provider's safety filter stopped the model", e.Detector)
 	}
 }
 
-// retryText says why a model is asked again: in the server's words, or else by the kind of the failure.
-func retryText(message json.RawMessage, reason string) string {
+// worded is a message in the server's words, or ours when it has none.
+func worded(message json.RawMessage, ours string) string {
 	var text string
 	if json.Unmarshal(message, &text) == nil && strings.TrimSpace(text) != "" {
 		return text
 	}
-	return strings.TrimSuffix("the model is asked again: "+reason, ": ")
+	return ours
 }
 
 // subagent tells the tools that a sub-agent calls.

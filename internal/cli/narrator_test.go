@@ -95,6 +95,8 @@ func TestNarratorOtherEvents(t *testing.T) {
   sub-agent: web_search x
 ! sub-agent timed out after 15 minutes
 ! the provider's safety filter stopped the model openai
+  the older part of the conversation was compacted
+! model small wrote no summary
 ! some events are not kept any more; going on with the newest
 `, "\n"), tell(t, false, `
 		updates {"TitleMiddleware":{"title":"Go news"}}
@@ -105,6 +107,8 @@ func TestNarratorOtherEvents(t *testing.T) {
 		custom {"type":"task_running","task_id":"c","message":{"type":"ai","id":"s","content":"","tool_calls":[{"name":"web_search","args":{"query":"x"},"id":"q"}]}}
 		custom {"type":"task_timed_out","task_id":"c","error":"after 15 minutes"}
 		custom {"type":"safety_termination","detector":"openai"}
+		custom {"type":"summarization","messages":4,"model":"kit"}
+		custom {"type":"summarization_warning","message":"model small wrote no summary"}
 		gap {"code":"stream_replay_gap"}
 		messages|tools:1 [{"type":"ai","id":"sub","content":"","tool_calls":[{"id":"z","name":"bash","args":{}}]},{}]`))
 }

@@ -39,6 +39,10 @@ func (f *threads) UpdateState(context.Context, string, string, step.UpdateState)
 	return step.UpdateStateResult{}, f.refuse
 }
 
+func (f *threads) Compact(context.Context, string, string, step.Compact) (step.CompactResult, error) {
+	return step.CompactResult{}, f.refuse
+}
+
 func (f *threads) Stop(context.Context, string) error { return nil }
 
 // TestContract talks to the real API over a real store: the shapes of both

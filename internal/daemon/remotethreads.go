@@ -49,3 +49,7 @@ func (t *remoteThreads) Stop(ctx context.Context, threadID string) error {
 func (t *remoteThreads) UpdateState(ctx context.Context, user, threadID string, u step.UpdateState) (step.UpdateStateResult, error) {
 	return t.client(ctx).UpdateState(ctx, user, threadID, u)
 }
+
+func (t *remoteThreads) Compact(ctx context.Context, user, threadID string, k step.Compact) (step.CompactResult, error) {
+	return t.client(ctx).Compact(ctx, user, threadID, k)
+}

@@ -9,6 +9,8 @@ const (
 	Commit     = "Commit"     // local: at the end of a run and before a wait
 	Summarize  = "Summarize"  // compact a part of the transcript
 	MakeTitle  = "MakeTitle"  // ask a model for a title
+	// ResolvePlan makes the plan of work between runs.
+	ResolvePlan = "ResolvePlan"
 )
 
 // TaskQueue is where workers look for the product's work.
@@ -64,4 +66,6 @@ const (
 	// ErrNewer: what the thread is doing was begun by a newer version of the
 	// program and goes on when that is back.
 	ErrNewer = "NewerVersion"
+	// ErrNoSummary: no model could write one.
+	ErrNoSummary = "NoSummary"
 )

@@ -24,6 +24,9 @@ type LoadThreadInput struct {
 	// Stopped: all runs that are taken up are to be ended.
 	Stopped bool          `json:"stopped,omitempty"`
 	Cursor  thread.Cursor `json:"cursor"`
+	// Only, when it names messages: the digests of these alone are wanted, also of
+	// those that the model does not read any more.
+	Only []string `json:"only,omitempty"`
 }
 
 // LoadThreadResult is the head of a thread. Head is nil for a thread that has
@@ -199,6 +202,10 @@ type ToolRules struct {
 	Note string `json:"note,omitempty"`
 }
 
+// SideAttempts is how often an activity is tried that has a way without its
+// model.
+const SideAttempts = 3
+
 // SummarizeInput compacts a part of a transcript into one message.
 type SummarizeInput struct {
 	Ref
@@ -211,6 +218,7 @@ type SummarizeInput struct {
 	// Plain: when no model can write it, old results are left out and the summary
 	// says so, instead of an error.
 	Plain  bool         `json:"plain,omitempty"`
+	Count  int          `json:"count,omitempty"` // messages that are summarised, for readers
 	Commit *CommitInput `json:"commit,omitempty"`
 }
 
@@ -220,6 +228,18 @@ type SummarizeResult struct {
 	Message *thread.Digest `json:"message,omitempty"`
 	Failed  string         `json:"failed,omitempty"`
 	Usage   thread.Usage   `json:"usage"`
+}
+
+// ResolvePlanInput asks for the plan of work on a thread that is no run.
+type ResolvePlanInput struct {
+	Ref
+	Options thread.RunOptions `json:"options"`
+}
+
+// ResolvePlanResult is what the work decides by.
+type ResolvePlanResult struct {
+	PlanHash string        `json:"plan_hash"`
+	Plan     agent.Summary `json:"plan"`
 }
 
 // MakeTitleInput asks a model for a thread's title.

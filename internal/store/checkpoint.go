@@ -10,14 +10,14 @@ import (
 )
 
 // selectCheckpoint reads checkpoints with the state that each has or refers to.
-const selectCheckpoint = `SELECT c.thread_id, c.seq, c.id, c.run_id, c.step, c.parent, c.at, c.data, c.segments, c.next_pos, s.state, c.status, c.interrupts, c.next
+const selectCheckpoint = `SELECT c.thread_id, c.seq, c.id, c.run_id, c.step, c.parent, c.at, c.data, c.segments, c.compacted, c.next_pos, s.state, c.status, c.interrupts, c.next
 	FROM checkpoints AS c JOIN checkpoints AS s ON s.thread_id = c.thread_id AND s.seq = c.state_seq WHERE c.thread_id = ?`
 
 func scanCheckpoint(r scanner) (Checkpoint, error) {
 	var c Checkpoint
 	var at int64
-	var data, segments, state, interrupts, next string
-	err := r.Scan(&c.ThreadID, &c.Seq, &c.ID, &c.RunID, &c.Step, &c.Parent, &at, &data, &segments, &c.NextPos,
+	var data, segments, compacted, state, interrupts, next string
+	err := r.Scan(&c.ThreadID, &c.Seq, &c.ID, &c.RunID, &c.Step, &c.Parent, &at, &data, &segments, &compacted, &c.NextPos,
 		&state, &c.Status, &interrupts, &next)
 	if err != nil {
 		return Checkpoint{}, err
@@ -26,7 +26,7 @@ func scanCheckpoint(r scanner) (Checkpoint, error) {
 	for _, part := range []struct {
 		text string
 		into any
-	}{{segments, &c.Cursor.Segments}, {state, &c.State}, {interrupts, &c.Interrupts}, {next, &c.Next}} {
+	}{{segments, &c.Cursor.Segments}, {compacted, &c.Cursor.Compacted}, {state, &c.State}, {interrupts, &c.Interrupts}, {next, &c.Next}} {
 		if err := decode(part.text, part.into); err != nil {
 			return Checkpoint{}, fmt.Errorf("checkpoint %s: %w", c.ID, err)
 		}
@@ -89,8 +89,9 @@ func (s *Store) Checkpoints(ctx context.Context, threadID string, q CheckpointQu
 }
 
 // LoadHead reads what a thread starts or continues with: its newest checkpoint,
-// the rows in view of cursor, or of the checkpoint's without one, those that have
-// a digest without their body, and the runs it has seen. A thread that is not there is an [ErrThreadGone].
+// the rows in view of cursor, or those that a model reads by the checkpoint's
+// without one, those that have a digest without their body, and the runs it has
+// seen. A thread that is not there is an [ErrThreadGone].
 func (s *Store) LoadHead(ctx context.Context, threadID string, cursor *thread.Cursor) (Head, error) {
 	var head Head
 	err := s.snapshot(ctx, func(ctx context.Context, q querier) (err error) {
@@ -101,7 +102,8 @@ func (s *Store) LoadHead(ctx context.Context, threadID string, cursor *thread.Cu
 			return err
 		}
 		if cursor == nil && head.Checkpoint != nil {
-			cursor = &head.Checkpoint.Cursor
+			view := head.Checkpoint.Cursor.Model()
+			cursor = &view
 		}
 		if cursor != nil {
 			if head.Rows, err = readCursor(ctx, q, briefColumns, threadID, *cursor, math.MaxInt64); err != nil {
@@ -115,20 +117,4 @@ func (s *Store) LoadHead(ctx context.Context, threadID string, cursor *thread.Cu
 		return Head{}, wrap(err, "load thread %q", threadID)
 	}
 	return head, nil
-}
-
-// GetPlan reads a plan by its hash; an [ErrNotFound] if there is none.
-func (s *Store) GetPlan(ctx context.Context, hash string) ([]byte, error) {
-	var body string
-	err := s.read(ctx, func(ctx context.Context, q querier) error {
-		err := get(ctx, q, `SELECT body FROM plans WHERE hash = ?`, []any{hash}, &body)
-		if isNoRow(err) {
-			return ErrNotFound
-		}
-		return err
-	})
-	if err != nil {
-		return nil, wrap(err, "read plan %q", hash)
-	}
-	return []byte(body), nil
 }

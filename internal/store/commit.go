@@ -51,6 +51,7 @@ type commit struct {
 	in         *step.CommitInput
 	state      string
 	segments   string
+	compacted  string
 	interrupts string
 	next       string
 }
@@ -71,6 +72,13 @@ func newCommit(in *step.CommitInput) (*commit, error) {
 	c := &commit{in: in, state: string(state)}
 	if c.segments, err = encodeList(in.Cursor.Segments); err != nil {
 		return nil, err
+	}
+	if in.Cursor.Compacted != nil {
+		compacted, err := encode(in.Cursor.Compacted)
+		if err != nil {
+			return nil, err
+		}
+		c.compacted = string(compacted)
 	}
 	if c.interrupts, err = encodeList(in.Interrupts); err != nil {
 		return nil, err
@@ -218,9 +226,9 @@ func (c *commit) checkpoint(ctx context.Context, t *tx) (int64, error) {
 	if stateSeq == 0 || stored != c.state {
 		state, stateSeq = c.state, seq
 	}
-	_, err = t.exec(ctx, `INSERT INTO checkpoints (thread_id, seq, id, run_id, step, parent, at, data, segments, next_pos, state, state_seq, status, interrupts, next)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-		in.Thread, seq, in.CheckpointID, in.Run, in.Step, in.Parent, micros(in.At), clean(string(in.Checkpoint)), c.segments,
+	_, err = t.exec(ctx, `INSERT INTO checkpoints (thread_id, seq, id, run_id, step, parent, at, data, segments, compacted, next_pos, state, state_seq, status, interrupts, next)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		in.Thread, seq, in.CheckpointID, in.Run, in.Step, in.Parent, micros(in.At), clean(string(in.Checkpoint)), c.segments, c.compacted,
 		in.NextPos, state, stateSeq, string(in.Status), c.interrupts, c.next)
 	if err != nil {
 		return 0, fmt.Errorf("store checkpoint %s: %w", in.CheckpointID, err)

@@ -71,7 +71,7 @@ const threadColumnsCopied = `user_id, status, metadata, state, state_seq, interr
 // messageColumns and checkpointColumns are all columns but the thread's id.
 const (
 	messageColumns    = `id, rev, pos, seq, ord, run_id, step, body, digest, created_at`
-	checkpointColumns = `seq, id, run_id, step, parent, at, data, segments, next_pos, state, state_seq, status, interrupts, next`
+	checkpointColumns = `seq, id, run_id, step, parent, at, data, segments, compacted, next_pos, state, state_seq, status, interrupts, next`
 )
 
 // CopyThread makes a thread with the transcript, the checkpoints and the

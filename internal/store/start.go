@@ -63,10 +63,8 @@ func (t *tx) openRun(ctx context.Context, in *StartRun) (started bool, err error
 
 func (t *tx) startRun(ctx context.Context, in *StartRun) ([]Row, error) {
 	if in.PlanHash != "" {
-		_, err := t.exec(ctx, `INSERT INTO plans (hash, body, created_at) VALUES (?, ?, ?) ON CONFLICT DO NOTHING`,
-			in.PlanHash, clean(string(in.Plan)), micros(t.now))
-		if err != nil {
-			return nil, fmt.Errorf("store plan %s: %w", in.PlanHash, err)
+		if err := t.putPlan(ctx, in.PlanHash, in.Plan); err != nil {
+			return nil, err
 		}
 	}
 	firstSeq := t.last

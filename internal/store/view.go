@@ -39,9 +39,10 @@ func (s *Store) View(ctx context.Context, threadID string, o ViewOptions) (View,
 	return v, nil
 }
 
-// readTranscript reads the rows in view of a checkpoint and the newer ones.
+// readTranscript reads the rows in view of a checkpoint and the newer ones. A
+// summary is no part of it.
 func readTranscript(ctx context.Context, q querier, threadID string, c *Checkpoint, asOf int64) ([]Row, error) {
-	var rows []Row //nolint:prealloc // mostly read as a whole
+	var rows []Row
 	var next int64
 	if c != nil {
 		var err error
@@ -54,5 +55,10 @@ func readTranscript(ctx context.Context, q querier, threadID string, c *Checkpoi
 	if err != nil {
 		return nil, err
 	}
-	return newestByID(append(rows, newer...)), nil
+	for i := range newer {
+		if !newer[i].Message.IsSummary() {
+			rows = append(rows, newer[i])
+		}
+	}
+	return newestByID(rows), nil
 }

@@ -74,7 +74,8 @@ type SkillRef struct {
 	LoadedAt    string `json:"loaded_at"`   // RFC 3339
 }
 
-// SummaryRef names the row that holds the summary of what was compacted away.
+// SummaryRef names the row that holds the summary of what was compacted away. In
+// an update one without an id says that there is none any more.
 type SummaryRef struct {
 	MessageID string `json:"message_id"`
 	Tokens    int    `json:"tokens,omitempty"`

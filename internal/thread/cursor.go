@@ -46,6 +46,16 @@ func (c Cursor) Model() Cursor {
 	return view
 }
 
+// SameView reports whether models read the same rows of both, as far as
+// compaction goes.
+func (c Cursor) SameView(other Cursor) bool {
+	a, b := c.Compacted, other.Compacted
+	if a == nil || b == nil {
+		return a == b
+	}
+	return a.Summary == b.Summary && a.Cut == b.Cut && slices.Equal(a.Rescued, b.Rescued)
+}
+
 // Extend takes position pos into view, where its order puts it. A position that
 // is in view already changes nothing.
 func (c *Cursor) Extend(pos int64) {

@@ -30,3 +30,20 @@ func TestCursorShowsWhatItWasExtendedBy(t *testing.T) {
 		}
 	})
 }
+
+func TestWhatAModelReads(t *testing.T) {
+	t.Parallel()
+	c := Cursor{Segments: []Segment{{0, 4}, {6, 10}}}
+	require.Equal(t, c, c.Model())
+	c.Compacted = &Compacted{Summary: 10, Cut: 7, Rescued: []int64{2, 5, 8}}
+	require.Equal(t, []Segment{{10, 11}, {2, 3}, {7, 10}}, c.Model().Segments, "5 is not in view, 8 stays anyway")
+	require.False(t, c.Contains(10), "a summary is not listed")
+	other := c.Clone()
+	require.True(t, c.SameView(other))
+	other.Compacted.Rescued[0] = 3
+	require.False(t, c.SameView(other))
+	require.Equal(t, int64(2), c.Compacted.Rescued[0], "a clone shares nothing")
+	other.Compacted = nil
+	require.False(t, c.SameView(other))
+	require.True(t, other.SameView(Cursor{}))
+}

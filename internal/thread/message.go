@@ -42,6 +42,26 @@ const (
 // NameSummary is the name of the message that holds a summary.
 const NameSummary = "summary"
 
+// KeySummary marks the row that holds the summary of compacted messages. It is
+// in no segment of a cursor: models read it, nobody else does. Only the server
+// writes it.
+const KeySummary = "deerflow_summary"
+
+// Summary makes the message that stands for what was compacted away.
+func Summary(id, text string) Message {
+	m := Human(id, text)
+	m.Name = NameSummary
+	m.SetKwarg(KeyHidden, true)
+	m.SetKwarg(KeySummary, true)
+	return m
+}
+
+// IsSummary reports whether m was made by [Summary].
+func (m *Message) IsSummary() bool {
+	marked, _ := m.AdditionalKwargs[KeySummary].(bool)
+	return marked
+}
+
 // Message is one entry of a transcript. Its JSON is the shape that LangChain's
 // model_dump writes, so the stored body is what clients read; keys that do not
 // belong to the role are left out.

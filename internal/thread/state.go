@@ -72,8 +72,10 @@ func (s *State) Apply(u StateUpdate) error {
 	s.Delegations = mergeDelegations(s.Delegations, u.Delegations)
 	s.SkillContext = mergeSkills(s.SkillContext, u.SkillContext)
 	if u.Summary != nil {
-		ref := *u.Summary
-		s.Summary = &ref
+		if s.Summary = nil; u.Summary.MessageID != "" {
+			ref := *u.Summary
+			s.Summary = &ref
+		}
 	}
 	return nil
 }

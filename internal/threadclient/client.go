@@ -107,6 +107,31 @@ func (c *Client) UpdateState(ctx context.Context, user, threadID string, u step.
 	return out, nil
 }
 
+// compactTimeout is how long a model may take to write a summary, with all
+// repeats.
+const compactTimeout = 3 * time.Minute
+
+// Compact summarises the older messages of a thread between runs; the workflow
+// of one that has none starts with it.
+func (c *Client) Compact(ctx context.Context, user, threadID string, k step.Compact) (step.CompactResult, error) {
+	var out step.CompactResult
+	err := c.do(ctx, request{starts: true, timeout: compactTimeout, call: func(ctx context.Context) error {
+		start := c.o.Temporal.NewWithStartWorkflowOperation(startOptions(threadID), step.ThreadWorkflow, c.input(user, threadID))
+		h, err := c.o.Temporal.UpdateWithStartWorkflow(ctx, client.UpdateWithStartWorkflowOptions{
+			StartWorkflowOperation: start,
+			UpdateOptions:          updateOptions(threadID, step.UpdateCompact, k.ID, k),
+		})
+		if err != nil {
+			return err
+		}
+		return h.Get(ctx, &out)
+	}})
+	if err != nil {
+		return out, fmt.Errorf("compact thread %s: %w", threadID, err)
+	}
+	return out, nil
+}
+
 // Wake starts the workflow of a thread that has work to go on with, when none
 // runs; it reads its own checkpoint. Where a person has ended the last one from
 // outside, the new one ends what that one was doing.

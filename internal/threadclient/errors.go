@@ -35,7 +35,7 @@ func refusal(err error) *RefusedError {
 	}
 	switch app.Type() {
 	case step.ErrBusy, step.ErrCrowded, step.ErrDuplicate, step.ErrNotCancellable, step.ErrNoQuestion, step.ErrInvalid,
-		step.ErrRunRefused, step.ErrThreadGone, step.ErrNewer:
+		step.ErrRunRefused, step.ErrThreadGone, step.ErrNewer, step.ErrNoSummary:
 		return &RefusedError{Type: app.Type(), Reason: app.Message()}
 	}
 	return nil

@@ -28,12 +28,14 @@ type request struct {
 	starts bool
 	// missing is the refusal for a thread without a workflow.
 	missing *RefusedError
+	// timeout is for a request that may take longer than others.
+	timeout time.Duration
 }
 
 // do calls, again with the same update id where the server says that the request
 // was not taken or that its workflow continued meanwhile.
 func (c *Client) do(ctx context.Context, r request) error {
-	ctx, cancel := context.WithTimeout(ctx, c.o.Timeout)
+	ctx, cancel := context.WithTimeout(ctx, max(c.o.Timeout, r.timeout))
 	defer cancel()
 	if err := c.reach(ctx); err != nil {
 		return err

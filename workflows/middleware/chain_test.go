@@ -98,7 +98,7 @@ func TestTheOrderOfTheLeadChain(t *testing.T) {
 	t.Logf("lead chain: %s", strings.Join(chain.Names(), " > "))
 	require.Equal(t, []string{
 		"InputSanitization", "ToolResultSanitization", "ThreadData", "Uploads", "Sandbox", "DanglingToolCall", "LLMErrorHandling", "SandboxAudit",
-		"ToolErrorHandling", "DynamicContext", "SkillActivation", "SkillToolPolicy", "SystemMessageCoalescing", "LoopDetection",
+		"ToolErrorHandling", "DynamicContext", "SkillActivation", "SkillToolPolicy", "DurableContext", "Summarization", "SystemMessageCoalescing", "LoopDetection",
 		"TerminalResponse", "ModelLength", "Clarification",
 	}, chain.Names())
 }

@@ -113,7 +113,7 @@ func (f *failure) sentence(model string) string {
 	case "burst_rate", "busy", "transient", "cut_stream":
 		return fmt.Sprintf("Model %q could not be reached, also after several tries. Nothing is lost: send a message to continue.", model)
 	case "context_length":
-		return fmt.Sprintf("This conversation has grown beyond what model %q can read at once. Start a new thread, or choose a model with a larger window.", model)
+		return fmt.Sprintf("This conversation has grown beyond what model %q can read at once. Start a new thread, choose a model with a larger window, or go on here with a shorter message.", model)
 	case "bad_request":
 		return fmt.Sprintf("The provider of model %q does not accept the request. Check the model's settings in config.yaml, then send a message to try again.", model)
 	case "unstructured_call":

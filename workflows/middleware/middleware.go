@@ -62,6 +62,10 @@ type Run struct {
 	Intake   step.Intake  // what the start of the API run found out
 	Usage    thread.Usage // of the API run so far
 	Steps    Steps
+	// Compacted is what the compaction before left; nil without one.
+	Compacted *thread.Compacted
+	// Apply stores an update at once: around hooks have no other way to give one.
+	Apply Apply
 }
 
 // LastUser is the newest message of a user, nil if there is none in view.

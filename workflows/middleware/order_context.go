@@ -25,6 +25,18 @@ func contextOrder() []place {
 			make: func(workflow.Context, *agent.Summary) Middleware { return &SkillToolPolicy{} },
 		},
 		{
+			name: NameDurableContext, config: "summarization",
+			does: "Frames the summary of what was compacted away, with the delegated work and the skills that went with it.",
+			make: func(workflow.Context, *agent.Summary) Middleware { return &DurableContext{} },
+		},
+		{
+			name: NameSummarization, seed: true, config: "summarization",
+			does: "Compacts a conversation at the configured triggers, and whatever does not fit into the model's window.",
+			make: func(ctx workflow.Context, p *agent.Summary) Middleware {
+				return NewSummarization(ctx, p.Summarization, p.Window)
+			},
+		},
+		{
 			name: NameTodoList, seed: true,
 			does: "Keeps the plan of a run before the model's eyes, and asks it back when items are open.",
 			when: "plan mode",
