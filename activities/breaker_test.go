@@ -18,11 +18,11 @@ import (
 
 func down() error { return &model.Error{Class: model.ClassTransient, Status: 503, Retryable: true} }
 
-// opened is a breaker that three calls have opened.
-func opened(t *testing.T) *breaker {
+// opened is a breaker that so many failures have opened.
+func opened(t *testing.T, failures int) *breaker {
 	t.Helper()
-	b := new(breakers).of("p", config.CircuitBreaker{FailureThreshold: 3, RecoveryTimeout: time.Minute})
-	for range 3 {
+	b := new(breakers).of("p", config.CircuitBreaker{FailureThreshold: failures, RecoveryTimeout: time.Minute})
+	for range failures {
 		fails(t, b, down(), true)
 	}
 	refused(t, b)
@@ -137,7 +137,7 @@ func TestC09TheProbe(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				b := opened(t)
+				b := opened(t, 3)
 				time.Sleep(time.Minute + time.Second) // on the clock of the test
 				probe(t, b).ended(tc.err, tc.last)
 				switch {
@@ -162,7 +162,7 @@ func TestC09TheProbe(t *testing.T) {
 func TestAProbeThatIsAnsweredHoldsNobodyUp(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		b := opened(t)
+		b := opened(t, 1)
 		time.Sleep(time.Minute + time.Second)
 		long, err := admit(b, 1, time.Minute)
 		require.NoError(t, err)
@@ -173,7 +173,7 @@ func TestAProbeThatIsAnsweredHoldsNobodyUp(t *testing.T) {
 		other.ended(nil, true)
 		long.answering()
 		long.ended(down(), false)
-		fails(t, b, nil, true)
+		fails(t, b, nil, true) // an answer that is cut is tried again: it opens nothing yet
 	})
 }
 

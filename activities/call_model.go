@@ -18,6 +18,7 @@ import (
 	"deerflow/internal/step"
 	"deerflow/internal/store"
 	"deerflow/internal/thread"
+	"deerflow/internal/tools"
 )
 
 // CallModel makes one model call: it claims the message, streams the answer
@@ -86,7 +87,7 @@ func (a *Activities) sources(ctx context.Context, ref step.Ref) agent.Sources {
 			}
 			return row.Message.Context(), nil
 		},
-		Image: a.imageOf(ctx, ref),
+		Image: a.imageOf(ctx, ref, tools.MaxImageBytes),
 	}
 }
 

@@ -15,9 +15,8 @@ import (
 
 // imageOf reads images for one request. One that is gone, has changed, cannot be
 // read or is too much beside the others is a text that says so: the rest of the
-// request goes on (10.15-8).
-func (a *Activities) imageOf(ctx context.Context, ref step.Ref) func(string, thread.ViewedImage) thread.Block {
-	left := int64(tools.MaxImageBytes) // of all images of the request
+// request goes on (10.15-8). All images together have at most left bytes.
+func (a *Activities) imageOf(ctx context.Context, ref step.Ref, left int64) func(string, thread.ViewedImage) thread.Block {
 	return func(path string, image thread.ViewedImage) thread.Block {
 		data, err := a.readImage(ctx, ref, image, left)
 		if err != nil {

@@ -3,11 +3,11 @@ package activities
 import (
 	"encoding/base64"
 	"encoding/json"
+	"fmt"
 	"io"
 	"net/http"
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -92,14 +92,17 @@ func TestImagesAreReadWhenTheRequestIsMade(t *testing.T) {
 func TestImagesHaveABoundTogether(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	const half = tools.MaxImageBytes/2 + 1
-	edit := agent.Edit{Op: agent.EditImages, Role: thread.RoleHuman}
-	for _, name := range []string{"a.png", "b.png"} {
-		require.NoError(t, os.Truncate(w.upload(name, png), half))
+	show := w.acts.imageOf(t.Context(), ref("t1", "r1", 1), int64(2*len(png)+1))
+	for i := range 3 {
+		name := fmt.Sprintf("%d.png", i)
+		w.upload(name, png)
 		path := "/mnt/user-data/uploads/" + name
-		edit.Images = append(edit.Images, agent.ShownImage{Path: path, Image: thread.ViewedImage{MimeType: "image/png", Size: half, Path: path}})
+		block := show(path, thread.ViewedImage{MimeType: "image/png", Size: int64(len(png)), Path: path})
+		if i < 2 {
+			require.Equal(t, "image_url", block.Type)
+			continue
+		}
+		require.Equal(t, "text", block.Type)
+		require.Contains(t, block.Text, "too large together")
 	}
-	parts := w.lastParts(edit)
-	require.True(t, strings.HasPrefix(parts[2].Image.URL, "data:"))
-	require.Contains(t, parts[4].Text, "too large together")
 }

@@ -40,7 +40,7 @@ func TestD13ViewImage(t *testing.T) {
 		require.Empty(t, r.Violations)
 	}
 	for _, f := range frames {
-		require.NotContains(t, string(f.Data), inside)
+		require.NotContains(t, f.Data, inside)
 	}
 	state, err := api.State(patient(t), id)
 	require.NoError(t, err)

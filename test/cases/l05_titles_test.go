@@ -68,7 +68,7 @@ func TestL05TitlesOfAModel(t *testing.T) {
 			require.Equal(t, want, titleOf(t, api, id))
 			for _, f := range frames {
 				if strings.HasPrefix(f.Event, "messages") {
-					require.NotContains(t, string(f.Data), "TITLEMARK", "D10: no word of it is streamed")
+					require.NotContains(t, f.Data, "TITLEMARK", "D10: no word of it is streamed")
 				}
 			}
 			require.Equal(t, "success", run(t, api, id, "and on").Status)

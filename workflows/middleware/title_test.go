@@ -161,6 +161,9 @@ func TestATitleOfAModel(t *testing.T) {
 				began := workflow.Now(ctx)
 				take(m.AfterRun(ctx, view()))
 				waited = workflow.Now(ctx).Sub(began)
+				if tc.rename == "" {
+					require.Empty(t, m.state.Local, "what is not needed any more is not carried")
+				}
 			})
 			require.Equal(t, []step.MakeTitleInput{{Message: "h", Pos: 7}}, tc.steps.asked, "a model is asked once")
 			if tc.rename != "" {
