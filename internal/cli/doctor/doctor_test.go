@@ -91,7 +91,7 @@ func TestConfig(t *testing.T) {
 	require.Contains(t, text, "max_turn")
 	require.Equal(t, 2, r.count(Fail), "one line a mistake:\n%s", text)
 
-	v.config("models:\n  - {name: a, use: openai, model: m, api_key: $KEY}\nskills: {x: 1}\nsandbox: {allow_host_bash: true}\n")
+	v.config("models:\n  - {name: a, use: openai, model: m, api_key: $KEY}\nscheduler: {x: 1}\nsandbox: {allow_host_bash: true}\n")
 	v.env["KEY"] = "sk-secret-word"
 	r, c = v.run()
 	require.Equal(t, Warn, c["config"].Status)

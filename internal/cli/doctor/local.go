@@ -27,7 +27,7 @@ func (e *exam) configuration(context.Context) []Check {
 	var checks []Check
 	if err != nil {
 		for line := range strings.SplitSeq(err.Error(), "\n") {
-			checks = append(checks, Check{name, Fail, line, "put it right; docs/configuration.md has all keys"})
+			checks = append(checks, Check{name, Fail, line, "put it right; a server that runs goes on with what it read before. 'deerflow config check' looks again, docs/configuration.md has the keys"})
 		}
 		return checks
 	}
