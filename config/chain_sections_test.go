@@ -88,7 +88,9 @@ func TestChainSectionsAreChecked(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			require.Contains(t, fails(t, tt.text+"\n"), tt.want)
+			got := fails(t, tt.text+"\n")
+			require.Contains(t, got, tt.want)
+			require.NotContains(t, got, "\n", "one mistake, one error")
 		})
 	}
 }

@@ -132,7 +132,7 @@ func (d *decoder) structure(n *yaml.Node, path string, v reflect.Value) {
 	}
 	for i, f := range fields {
 		p, ok := given[i]
-		empty := ok && v.Field(f.index).Kind() == reflect.String && v.Field(f.index).Len() == 0 && !d.unset[resolve(p.value)]
+		empty := ok && v.Field(f.index).Kind() == reflect.String && d.blank(p.value)
 		if f.required && (!ok || empty) {
 			line := n.Line
 			if ok {
@@ -141,6 +141,13 @@ func (d *decoder) structure(n *yaml.Node, path string, v reflect.Value) {
 			d.errorf(line, "%s%s is missing", prefix(path), f.name)
 		}
 	}
+}
+
+// blank reports whether a value is empty text. One that does not fit is not: it
+// has been reported.
+func (d *decoder) blank(n *yaml.Node) bool {
+	n = resolve(n)
+	return n.Kind == yaml.ScalarNode && n.Value == "" && !d.unset[n]
 }
 
 // otherKey deals with a key that no field answers to.

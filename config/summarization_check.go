@@ -15,7 +15,7 @@ func (d *decoder) checkSummarization(s *Summarization, models []Model) {
 func (d *decoder) checkMeasure(m Measure, at string) {
 	line := d.line(at, "value")
 	switch {
-	case m.Type == "": // missing or unknown: already reported
+	case m.Type == "", m.Value == 0 && d.lines[at+".value"] == 0: // missing or unknown: already reported
 	case m.Type == "fraction" && (m.Value <= 0 || m.Value > 1):
 		d.errorf(line, "%s.value: want a fraction above 0, at most 1, got %g", at, m.Value)
 	case m.Type != "fraction" && (m.Value < 1 || m.Value != math.Trunc(m.Value)):
