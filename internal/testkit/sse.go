@@ -21,6 +21,7 @@ type SSE struct {
 	cancel context.CancelFunc
 	reader *FrameReader
 	frames chan Frame
+	kept   []Frame       // that came while a comment was waited for
 	beat   chan struct{} // has an entry when a comment came since it was last emptied
 	done   chan struct{} // closed when no frame is to come
 	err    error         // why; set before done is closed
@@ -75,17 +76,27 @@ func (s *SSE) read(res *http.Response) {
 // what broke it (see [FrameReader.Read]); after [SSE.Close] an error that is
 // context.Canceled. When ctx ends first, no frame is lost.
 func (s *SSE) Next(ctx context.Context) (Frame, error) {
+	if len(s.kept) > 0 {
+		frame := s.kept[0]
+		s.kept = s.kept[1:]
+		return s.given(frame), nil
+	}
 	select {
 	case frame := <-s.frames:
-		s.mu.Lock()
-		s.lastID = frame.ID
-		s.mu.Unlock()
-		return frame, nil
+		return s.given(frame), nil
 	case <-s.done:
 		return Frame{}, s.err
 	case <-ctx.Done():
 		return Frame{}, fmt.Errorf("wait for the next frame after id %q: %w", s.LastID(), ctx.Err())
 	}
+}
+
+// given notes the place of a frame that a test has seen.
+func (s *SSE) given(frame Frame) Frame {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.lastID = frame.ID
+	return frame
 }
 
 // Until reads up to and including the first frame that stop matches, and
@@ -149,6 +160,8 @@ func (s *SSE) AwaitComments(ctx context.Context, n int64) error {
 	for s.Comments() < n {
 		select {
 		case <-s.beat:
+		case frame := <-s.frames: // comments stand behind it
+			s.kept = append(s.kept, frame)
 		case <-s.done:
 			if s.Comments() < n {
 				return fmt.Errorf("the stream ended after %d of %d comments: %w", s.Comments(), n, s.err)

@@ -256,3 +256,23 @@ func TestStreamRefusals(t *testing.T) {
 	_, err = s.Reconnect(testContext(t))
 	require.ErrorContains(t, err, "no Location")
 }
+
+// A comment that stands behind frames is seen, and the frames are not lost.
+func TestAwaitCommentsBehindFrames(t *testing.T) {
+	t.Parallel()
+	pr, pw := io.Pipe()
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://127.0.0.1/", nil)
+	require.NoError(t, err)
+	s := openSSE(nil, &http.Response{Body: pr, Request: req}, "", cancel)
+	go func() {
+		_, _ = io.WriteString(pw, "event: a\nid: 1\ndata: {}\n\nevent: b\nid: 2\ndata: {}\n\n: waiting\n\nevent: c\nid: 3\ndata: {}\n\n")
+		_ = pw.Close()
+	}()
+	require.NoError(t, s.AwaitComments(ctx, 1))
+	frames, err := s.Until(ctx, IsEvent("c"))
+	require.NoError(t, err)
+	require.Len(t, frames, 3)
+	require.Equal(t, "3", s.LastID())
+}
