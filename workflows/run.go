@@ -78,7 +78,8 @@ func (c *conversation) attempt(ctx, turnCtx workflow.Context) outcome {
 		return outcome{interrupts: c.st.Interrupts} // only some were answered
 	}
 	if fresh {
-		if err := chain.BeforeRun(ctx, c.view(), c.takeUpdate); err != nil {
+		view := c.view()
+		if err := chain.BeforeRun(ctx, view, c.taking(view)); err != nil {
 			return outcome{err: err}
 		}
 		if c.replied {
@@ -198,7 +199,8 @@ func (c *conversation) closeQuestions(ids []string) {
 func (c *conversation) finish(ctx workflow.Context, out outcome) error {
 	l := c.st.Loop
 	if c.chain != nil {
-		if err := c.chain.AfterRun(ctx, c.view(), c.takeUpdate); err != nil && out.err == nil {
+		view := c.view()
+		if err := c.chain.AfterRun(ctx, view, c.taking(view)); err != nil && out.err == nil {
 			out.err = err
 		}
 	}
@@ -362,6 +364,16 @@ func (c *conversation) view() *middleware.Run {
 		ThreadID: c.in.Thread, RunID: l.RunID, User: c.in.User, Plan: &l.Plan, Options: l.Options,
 		Turn: l.Turn, Messages: c.digests, State: c.st.State, Intake: l.Intake, Usage: l.Usage, Steps: sideSteps{c},
 		Compacted: c.st.Cursor.Compacted, Apply: c.takeUpdate,
+	}
+}
+
+// taking is takeUpdate for a walk over the hooks: each sees what those before it
+// have changed, as the plan that a compaction has taken out of view.
+func (c *conversation) taking(view *middleware.Run) middleware.Apply {
+	return func(ctx workflow.Context, u middleware.Update) error {
+		err := c.takeUpdate(ctx, u)
+		*view = *c.view()
+		return err
 	}
 }
 

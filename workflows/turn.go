@@ -43,7 +43,8 @@ func (c *conversation) turns(ctx workflow.Context) outcome {
 // model has to be called again.
 func (c *conversation) turn(ctx workflow.Context, final bool) (outcome, bool) {
 	l := c.st.Loop
-	if err := c.chain.BeforeModel(ctx, c.view(), c.takeUpdate); err != nil {
+	view := c.view()
+	if err := c.chain.BeforeModel(ctx, view, c.taking(view)); err != nil {
 		return outcome{err: err}, false
 	}
 	if err := c.board(ctx); err != nil {
@@ -69,7 +70,8 @@ func (c *conversation) turn(ctx workflow.Context, final bool) (outcome, bool) {
 	if final {
 		return outcome{err: c.concludeAtLimit(ctx, reply.Message)}, false
 	}
-	jump, err := c.chain.AfterModel(ctx, c.view(), &reply, c.takeUpdate)
+	view = c.view()
+	jump, err := c.chain.AfterModel(ctx, view, &reply, c.taking(view))
 	if err != nil || jump == step.GotoEnd {
 		return outcome{err: err}, false
 	}

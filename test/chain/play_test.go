@@ -93,6 +93,9 @@ func (p *plays) answer(r *Request) Reply {
 		}
 		return calls(ls(fmt.Sprint("limit/", turn)))
 	case "toolong":
+		if p.refused.Load() {
+			turn = max(turn, 1) // the first turn is compacted away
+		}
 		if turn == 1 && p.refused.CompareAndSwap(false, true) {
 			return APIError(400, "context_length_exceeded", "This model's maximum context length is smaller than that")
 		}

@@ -60,6 +60,27 @@ func (w *world) prefixes() {
 	require.Greater(t, compared, 50)
 }
 
+// plansInView demands that the model sees its plan in every request once there is
+// one, also in the first after a compaction.
+func (w *world) plansInView() {
+	t := w.t
+	const reminder = "Your plan, which has gone out of view"
+	reminded := 0
+	for _, r := range w.m.RequestsTo(lead)[1:] {
+		seen := AnyMessage(reminder)(r)
+		if seen {
+			reminded++
+		}
+		for _, m := range r.Messages {
+			for _, c := range m.ToolCalls {
+				seen = seen || c.Name == "write_todos"
+			}
+		}
+		require.True(t, seen, "the plan in request %d", r.N)
+	}
+	require.Positive(t, reminded)
+}
+
 // transcript demands that everything is listed once, in order, compacted or not.
 func (w *world) transcript() {
 	t := w.t
@@ -73,7 +94,7 @@ func (w *world) transcript() {
 		case m.Type == "tool":
 			require.False(t, results[m.ToolCallID], "result of %s is there twice", m.ToolCallID)
 			results[m.ToolCallID] = true
-		case m.Type == "human" && m.AdditionalKwargs["hide_from_ui"] == nil:
+		case m.Type == "human" && !strings.HasPrefix(m.Text(), "<system_reminder>"):
 			questions = append(questions, m.Text())
 		}
 	}
