@@ -79,7 +79,7 @@ func (c *conversation) attempt(ctx, turnCtx workflow.Context) outcome {
 	}
 	if fresh {
 		view := c.view()
-		if err := chain.BeforeRun(ctx, view, c.taking(view)); err != nil {
+		if err := chain.BeforeRun(ctx, view, view.Apply); err != nil {
 			return outcome{err: err}
 		}
 		if c.replied {
@@ -200,7 +200,7 @@ func (c *conversation) finish(ctx workflow.Context, out outcome) error {
 	l := c.st.Loop
 	if c.chain != nil {
 		view := c.view()
-		if err := c.chain.AfterRun(ctx, view, c.taking(view)); err != nil && out.err == nil {
+		if err := c.chain.AfterRun(ctx, view, view.Apply); err != nil && out.err == nil {
 			out.err = err
 		}
 	}
@@ -357,23 +357,26 @@ func (c *conversation) remind(ctx workflow.Context) error {
 	return nil
 }
 
-// view is what hooks may look at.
+// view is what hooks may look at. It follows what they change: a hook sees what
+// those before it have done, as a plan that a compaction took out of view.
 func (c *conversation) view() *middleware.Run {
+	run := c.snapshot()
+	run.Apply = func(ctx workflow.Context, u middleware.Update) error {
+		err := c.takeUpdate(ctx, u)
+		apply := run.Apply
+		*run = *c.snapshot()
+		run.Apply = apply
+		return err
+	}
+	return run
+}
+
+func (c *conversation) snapshot() *middleware.Run {
 	l := c.st.Loop
 	return &middleware.Run{
 		ThreadID: c.in.Thread, RunID: l.RunID, User: c.in.User, Plan: &l.Plan, Options: l.Options,
 		Turn: l.Turn, Messages: c.digests, State: c.st.State, Intake: l.Intake, Usage: l.Usage, Steps: sideSteps{c},
-		Compacted: c.st.Cursor.Compacted, Apply: c.takeUpdate,
-	}
-}
-
-// taking is takeUpdate for a walk over the hooks: each sees what those before it
-// have changed, as the plan that a compaction has taken out of view.
-func (c *conversation) taking(view *middleware.Run) middleware.Apply {
-	return func(ctx workflow.Context, u middleware.Update) error {
-		err := c.takeUpdate(ctx, u)
-		*view = *c.view()
-		return err
+		Compacted: c.st.Cursor.Compacted,
 	}
 }
 

@@ -106,15 +106,25 @@ func (c *conversation) knows(id string) bool {
 // listed.
 func (c *conversation) compact(k *middleware.Compaction) {
 	before := c.st.Cursor.Compacted
-	c.st.Cursor.Compacted = &thread.Compacted{Summary: k.Summary.Pos, Cut: k.Cut, Rescued: k.Rescued}
+	after := &thread.Compacted{Summary: k.Summary.Pos, Cut: k.Cut, Rescued: k.Rescued}
+	if before != nil {
+		after.Told = before.Told
+	}
 	kept := []thread.Digest{k.Summary}
 	for _, d := range c.digests {
 		if before != nil && d.Pos == before.Summary {
 			continue // the new one tells it, too
 		}
-		if d.Pos >= k.Cut || slices.Contains(k.Rescued, d.Pos) {
+		stays := d.Pos >= k.Cut || slices.Contains(k.Rescued, d.Pos)
+		if stays {
 			kept = append(kept, d)
 		}
+		if d.Day != "" { // the newest counts
+			after.Told = d.ID
+			if stays {
+				after.Told = ""
+			}
+		}
 	}
-	c.digests = kept
+	c.st.Cursor.Compacted, c.digests = after, kept
 }

@@ -44,7 +44,7 @@ func (c *conversation) turns(ctx workflow.Context) outcome {
 func (c *conversation) turn(ctx workflow.Context, final bool) (outcome, bool) {
 	l := c.st.Loop
 	view := c.view()
-	if err := c.chain.BeforeModel(ctx, view, c.taking(view)); err != nil {
+	if err := c.chain.BeforeModel(ctx, view, view.Apply); err != nil {
 		return outcome{err: err}, false
 	}
 	if err := c.board(ctx); err != nil {
@@ -71,7 +71,7 @@ func (c *conversation) turn(ctx workflow.Context, final bool) (outcome, bool) {
 		return outcome{err: c.concludeAtLimit(ctx, reply.Message)}, false
 	}
 	view = c.view()
-	jump, err := c.chain.AfterModel(ctx, view, &reply, c.taking(view))
+	jump, err := c.chain.AfterModel(ctx, view, &reply, view.Apply)
 	if err != nil || jump == step.GotoEnd {
 		return outcome{err: err}, false
 	}

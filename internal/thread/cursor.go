@@ -24,6 +24,9 @@ type Compacted struct {
 	Summary int64   `json:"summary"`           // position of the row that holds the summary
 	Cut     int64   `json:"cut"`               // rows before it are summarised
 	Rescued []int64 `json:"rescued,omitempty"` // positions before Cut that are kept word for word
+	// Told is the message that told the date, when it has gone out of view with the
+	// others: what it told stands beside the summary from then on.
+	Told string `json:"told,omitempty"`
 }
 
 // Model is the cursor of what a model reads: without compaction the same.

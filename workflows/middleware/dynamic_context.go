@@ -1,8 +1,6 @@
 package middleware
 
 import (
-	"encoding/json"
-
 	"go.temporal.io/sdk/workflow"
 
 	"deerflow/internal/agent"
@@ -15,53 +13,24 @@ import (
 // (A21). The start of the run has written them: the date when it is another day
 // than the transcript tells, the memory once.
 //
-// What is left is a compaction in the middle of a run that took the message with
-// the date out of view: it is then repeated before the user's message, in the
-// request alone.
-type DynamicContext struct {
-	Base
-	told string // id of the newest message that tells the date
-}
+// What is left is a compaction that took the message with the date out of view:
+// what it told is then repeated before the summary, in requests alone, and stays
+// there until the next compaction, so that later requests begin alike.
+type DynamicContext struct{ Base }
 
 // Name is DynamicContext.
 func (*DynamicContext) Name() string { return NameDynamicContext }
 
-// BeforeRun looks for the date before anything is compacted.
-func (d *DynamicContext) BeforeRun(_ workflow.Context, run *Run) (Update, error) {
-	d.look(run)
-	return Update{}, nil
-}
-
 // EditRequest repeats the date when it is out of view.
-func (d *DynamicContext) EditRequest(_ workflow.Context, run *Run, request *Request) error {
-	user := run.LastUser()
-	if d.look(run) || d.told == "" || user == nil {
-		return nil
-	}
-	request.Edits = append(request.Edits, agent.Edit{Op: agent.EditContext, ID: user.ID, Ref: d.told, Name: "context"})
+func (*DynamicContext) EditRequest(_ workflow.Context, run *Run, request *Request) error {
+	request.Edits = append(request.Edits, repeatTold(run)...)
 	return nil
 }
 
-// look finds the newest message in view that tells the date.
-func (d *DynamicContext) look(run *Run) bool {
-	for i := len(run.Messages) - 1; i >= 0; i-- {
-		if run.Messages[i].Day != "" {
-			d.told = run.Messages[i].ID
-			return true
-		}
+func repeatTold(run *Run) []agent.Edit {
+	summary := summaryOf(run)
+	if summary == nil || run.Compacted.Told == "" {
+		return nil
 	}
-	return false
-}
-
-// Save keeps the message.
-func (d *DynamicContext) Save(workflow.Context) (json.RawMessage, error) {
-	if d.told == "" {
-		return nil, nil
-	}
-	return json.Marshal(d.told)
-}
-
-// Restore takes it back.
-func (d *DynamicContext) Restore(_ workflow.Context, saved json.RawMessage) error {
-	return json.Unmarshal(saved, &d.told)
+	return []agent.Edit{{Op: agent.EditContext, ID: summary.ID, Ref: run.Compacted.Told, Name: "context"}}
 }

@@ -11,54 +11,27 @@ import (
 
 func TestDynamicContextRepeatsWhatACompactionTookAway(t *testing.T) {
 	t.Parallel()
-	user := func(id, day string) thread.Digest { return thread.Digest{ID: id, Role: thread.RoleHuman, Day: day} }
-	summary := thread.Digest{ID: "s", Role: thread.RoleHuman, Name: thread.NameSummary, Hidden: true}
-	ai := thread.Digest{ID: "a", Role: thread.RoleAI}
-	repeated := func(id, ref string) []agent.Edit {
-		return []agent.Edit{{Op: agent.EditContext, ID: id, Ref: ref, Name: "context"}}
-	}
+	summary := thread.Digest{ID: "s", Pos: 7, Role: thread.RoleHuman, Name: thread.NameSummary, Hidden: true}
+	user := thread.Digest{ID: "m9", Pos: 5, Role: thread.RoleHuman}
+	told := thread.Digest{ID: "m10", Pos: 9, Role: thread.RoleHuman, Day: "2026-12-01"}
+	repeated := []agent.Edit{{Op: agent.EditContext, ID: "s", Ref: "m1", Name: "context"}}
 	for _, tc := range []struct {
-		name   string
-		before []thread.Digest // in view when the run begins
-		now    []thread.Digest
-		want   []agent.Edit
+		name string
+		run  Run
+		want []agent.Edit
 	}{
-		{"in view", []thread.Digest{user("m1", "2026-11-30")}, []thread.Digest{user("m1", "2026-11-30"), ai}, nil},
-		{"told by an earlier message", []thread.Digest{user("m1", "2026-11-30"), ai, user("m2", "")}, []thread.Digest{summary, user("m2", ""), ai}, repeated("m2", "m1")},
-		{
-			"told twice, the newer one stays in view",
-			[]thread.Digest{user("m1", "2026-11-29"), user("m2", "2026-11-30")},
-			[]thread.Digest{summary, user("m2", "2026-11-30")},
-			nil,
-		},
-		{
-			"told twice, the newer one counts",
-			[]thread.Digest{user("m1", "2026-11-29"), user("m2", "2026-11-30"), user("m3", "")},
-			[]thread.Digest{summary, user("m3", "")},
-			repeated("m3", "m2"),
-		},
-		{"never told", []thread.Digest{user("m1", "")}, []thread.Digest{user("m1", "")}, nil},
-		{"nobody spoke", nil, []thread.Digest{ai}, nil},
-		{"no user in view", []thread.Digest{user("m1", "2026-11-30")}, []thread.Digest{summary, ai}, nil},
+		{"nothing was compacted", Run{Messages: []thread.Digest{user}}, nil},
+		{"in view", Run{Messages: []thread.Digest{summary, user}, Compacted: &thread.Compacted{Summary: 7}}, nil},
+		{"out of view", Run{Messages: []thread.Digest{summary, user}, Compacted: &thread.Compacted{Summary: 7, Told: "m1"}}, repeated},
+		{"told again later", Run{Messages: []thread.Digest{summary, user, told}, Compacted: &thread.Compacted{Summary: 7, Told: "m1"}}, repeated},
+		{"nobody spoke", Run{Messages: []thread.Digest{summary}, Compacted: &thread.Compacted{Summary: 7, Told: "m1"}}, repeated},
+		{"the summary is not in view", Run{Messages: []thread.Digest{user}, Compacted: &thread.Compacted{Summary: 7, Told: "m1"}}, nil},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
-			d := &DynamicContext{}
-			u, err := d.BeforeRun(nil, &Run{Messages: tc.before})
-			require.NoError(t, err)
-			require.Equal(t, Update{}, u)
-
-			saved, err := d.Save(nil)
-			require.NoError(t, err)
-			again := &DynamicContext{}
-			if saved != nil {
-				require.NoError(t, again.Restore(nil, saved))
-			}
-			for _, d := range []*DynamicContext{d, again} {
-				request := &Request{}
-				require.NoError(t, d.EditRequest(nil, &Run{Messages: tc.now}, request))
-				require.Equal(t, tc.want, request.Edits)
-			}
+			request := &Request{}
+			require.NoError(t, (&DynamicContext{}).EditRequest(nil, &tc.run, request))
+			require.Equal(t, tc.want, request.Edits)
 		})
 	}
 }

@@ -238,6 +238,7 @@ func (s *Summarization) shorten(ctx workflow.Context, run *Run, request *Request
 				return nil, err
 			}
 			messages = afterCompaction(messages, plan, *out.Message)
+			request.Edits = append(request.Edits, repeatTold(run)...)
 			request.Edits = append(request.Edits, wrapSummary(run, out.Message.ID, messages))
 		}
 	}
