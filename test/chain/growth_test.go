@@ -37,7 +37,8 @@ func TestATurnDoesNotGrowWithTheConversation(t *testing.T) {
 	id := newThread(t, p.API())
 	r := Say("look around for long")
 	require.Equal(t, "success", finish(t, p.API(), id, begin(t, p.API(), id, r)).Status)
-	require.Equal(t, growthTurns+1, len(m.Requests()), "requests")
+	requests := len(m.Requests())
+	require.Equal(t, growthTurns+1, requests)
 
 	var history []int // bytes from one model call to the next
 	size := 0
@@ -75,13 +76,10 @@ func rowsPerTurn(t *testing.T, p *Process, id string) []int {
 	defer func() { _ = db.Close() }()
 	steps := map[int]int{}
 	var answers []int
-	for _, q := range []string{
-		"SELECT step, length(body)+length(digest)+length(id)+length(run_id)+60, body LIKE '%\"type\":\"ai\"%' OR digest LIKE '%\"ai\"%' FROM messages WHERE thread_id = ?",
-		"SELECT step, length(data)+length(type)+length(run_id)+60, 0 FROM events WHERE thread_id = ?",
-		"SELECT step, length(data)+length(segments)+length(state)+length(interrupts)+length(id)+length(parent)+80, 0 FROM checkpoints WHERE thread_id = ?",
-	} {
-		rows, err := db.QueryContext(patient(t), q, id)
+	read := func(query string) {
+		rows, err := db.QueryContext(patient(t), query, id)
 		require.NoError(t, err)
+		defer func() { _ = rows.Close() }()
 		for rows.Next() {
 			var at, bytes int
 			var answer bool
@@ -92,8 +90,10 @@ func rowsPerTurn(t *testing.T, p *Process, id string) []int {
 			}
 		}
 		require.NoError(t, rows.Err())
-		require.NoError(t, rows.Close())
 	}
+	read(`SELECT step, length(body)+length(digest)+length(id)+length(run_id)+60, digest LIKE '%"ai"%' FROM messages WHERE thread_id = ?`)
+	read("SELECT step, length(data)+length(type)+length(run_id)+60, 0 FROM events WHERE thread_id = ?")
+	read("SELECT step, length(data)+length(segments)+length(state)+length(interrupts)+length(id)+length(parent)+80, 0 FROM checkpoints WHERE thread_id = ?")
 	slices.Sort(answers)
 	answers = slices.Compact(answers)
 	require.Len(t, answers, growthTurns+1)

@@ -40,7 +40,7 @@ func TestThePageIsCurrent(t *testing.T) {
 	var suite testsuite.WorkflowTestSuite
 	env := suite.NewTestWorkflowEnvironment()
 	env.ExecuteWorkflow(func(ctx workflow.Context) error {
-		want = page(ctx, t)
+		want = page(t, ctx)
 		return nil
 	})
 	require.NoError(t, env.GetWorkflowError())
@@ -69,7 +69,7 @@ func TestTheSeedsMiddlewaresAreThere(t *testing.T) {
 	}, names)
 }
 
-func page(ctx workflow.Context, t *testing.T) string {
+func page(t *testing.T, ctx workflow.Context) string {
 	t.Helper()
 	hooks := hooksByType(t)
 	var b strings.Builder
