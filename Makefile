@@ -42,10 +42,10 @@ soak: ## crash soak and long outages; takes half an hour
 	DEERFLOW_SOAK=1 DEERFLOW_TEST_BINARY=$(CURDIR)/bin/deerflow-test $(GO) test -count=1 -p 1 -timeout 90m -v -run 'TestSoak' ./test/soak
 	DEERFLOW_SOAK=1 DEERFLOW_TEST_BINARY=$(CURDIR)/bin/deerflow-test $(GO) test -count=1 -p 1 -timeout 90m ./test/limits
 
-histories: ## record the histories of shapes that are not in test/replay yet
+histories: ## record what is not there yet: histories for test/replay, a database for test/change
 	$(GO) build -o bin/deerflow-test ./cmd/deerflow
 	DEERFLOW_RECORD_HISTORIES=test/replay/testdata DEERFLOW_TEST_BINARY=$(CURDIR)/bin/deerflow-test \
-		$(GO) test -count=1 -timeout 10m -run TestHistoriesReplay ./test/change
+		$(GO) test -count=1 -timeout 10m -run 'TestHistoriesReplay|TestDataOfEveryVersion' ./test/change
 
 lint: tools ## golangci-lint with the layer rules, and the workflow determinism checker
 	$(GOLANGCI) run ./...

@@ -145,7 +145,7 @@ func TestB01StopsInEachState(t *testing.T) {
 	m := NewModel(t)
 	a := newActor(m)
 	p := StartDev(t, DevOptions{Config: ConfigFor(m, "thread:\n  continue_as_new_events: 20")})
-	for _, verb := range []string{"hold", "tool", "long", "ask", "flow"} {
+	for _, verb := range []string{"hold", "tool", "long", "ask", "now"} {
 		for _, how := range []string{"interrupt", "rollback", "interrupt+interrupt", "interrupt+rollback", "rollback+interrupt"} {
 			t.Run(verb+" "+how, func(t *testing.T) {
 				t.Parallel()
@@ -161,9 +161,13 @@ func stopInState(t *testing.T, a *actor, p *Process, verb, how string) {
 	id := newThread(t, api)
 	require.Equal(t, "success", run(t, api, id, "before").Status)
 	base := shape(messages(t, api, id))
-	first, err := api.CreateRun(ctx, id, SayWatched(verb+" "+key))
+	said := verb + " " + key
+	if verb == "now" { // before anything has happened
+		said = "hold " + key
+	}
+	first, err := api.CreateRun(ctx, id, SayWatched(said))
 	require.NoError(t, err)
-	if verb != "flow" { // "flow": before anything has happened
+	if verb != "now" {
 		a.under(t, p, first, verb, key)
 	}
 	actions := strings.Split(how, "+")
@@ -180,7 +184,7 @@ func stopInState(t *testing.T, a *actor, p *Process, verb, how string) {
 		}
 		rolledBack = rolledBack || err == nil && actions[i] == "rollback"
 	}
-	require.Contains(t, errs, nil, "one of them stops the run")
+	require.Contains(t, errs, nil, "one of them stops the run: %v", errs)
 	awaitStatus(t, api, id, "idle")
 	status := end(t, api, id, first.RunID)
 	now := shape(messages(t, api, id))
@@ -195,7 +199,7 @@ func stopInState(t *testing.T, a *actor, p *Process, verb, how string) {
 	if rolledBack {
 		require.Equal(t, base, now, "the state from before the run: a rollback wins")
 	} else {
-		require.Contains(t, now, "human: "+verb+" "+key)
+		require.Contains(t, now, "human: "+said)
 	}
 	// Late: nothing is left to stop, and the next run is not meant.
 	usable(t, api, id)

@@ -3,7 +3,8 @@
 // a thread's history can have on the real product, with workflows kept in memory
 // and with none, where every workflow task replays the history from its start.
 //
-// The histories of the shapes are recorded for package replay with
+// The histories of the shapes are recorded for package replay, and with them the
+// database of some threads, one for each version of the turn loop, with
 //
 //	make histories
 package change

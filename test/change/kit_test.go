@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -30,6 +31,11 @@ func bash(id, command string) Call {
 
 func ask(id, question string) Call {
 	return call(id, "ask_clarification", map[string]any{"question": question, "clarification_type": "missing_info"})
+}
+
+// seeing is a config whose model can look at images.
+func seeing(config string) string {
+	return strings.Replace(config, "    api_key:", "    supports_vision: true\n    api_key:", 1)
 }
 
 func enqueued(text string) RunRequest { return with(SayWatched(text), "enqueue") }

@@ -74,7 +74,7 @@ func playAll(t *testing.T, config string, check func(t *testing.T, s *shape, lis
 func playGroup(t *testing.T, config string, group []*shape, check func(t *testing.T, s *shape, list []execution)) {
 	t.Helper()
 	m := NewModel(t)
-	p := StartDev(t, DevOptions{Config: ConfigFor(m, config, group[0].config)})
+	p := StartDev(t, DevOptions{Config: seeing(ConfigFor(m, config, group[0].config))})
 	for _, s := range group {
 		t.Run(s.name, func(t *testing.T) {
 			if s.slow && os.Getenv(recordEnv) == "" {

@@ -36,12 +36,17 @@ func record(t *testing.T, name string, list []execution) {
 	for n, e := range list {
 		data, err := temporalproto.CustomJSONMarshalOptions{}.Marshal(e.history)
 		require.NoError(t, err)
-		file, err := os.Create(filepath.Clean(filepath.Join(dir, fmt.Sprintf("%s-%d.json.gz", name, n+1))))
-		require.NoError(t, err)
-		packed := gzip.NewWriter(file)
-		_, err = packed.Write(data)
-		require.NoError(t, err)
-		require.NoError(t, packed.Close())
-		require.NoError(t, file.Close())
+		writePacked(t, filepath.Join(dir, fmt.Sprintf("%s-%d.json.gz", name, n+1)), data)
 	}
+}
+
+func writePacked(t *testing.T, path string, data []byte) {
+	t.Helper()
+	file, err := os.Create(filepath.Clean(path))
+	require.NoError(t, err)
+	packed := gzip.NewWriter(file)
+	_, err = packed.Write(data)
+	require.NoError(t, err)
+	require.NoError(t, packed.Close())
+	require.NoError(t, file.Close())
 }

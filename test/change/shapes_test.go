@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -93,7 +94,7 @@ func (s *stage) has(want ...string) {
 
 // shapes are all that there are.
 func shapes() []*shape {
-	return append(append(plainShapes(), stoppedShapes()...), longShapes()...)
+	return slices.Concat(plainShapes(), chainShapes(), stoppedShapes(), longShapes())
 }
 
 func plainShapes() []*shape {

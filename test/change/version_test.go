@@ -102,7 +102,7 @@ func (l *lane) checkHistories() (turns, left int) {
 			require.Contains(l.t, fault, "workflow failed", "workflow run %d", n+1)
 			left++
 		}
-		turns += timers(e.history, "a turn of loop version 2")
+		turns += timers(e.history, fmt.Sprintf("a turn of loop version %d", nextVersion))
 	}
 	return turns, left
 }

@@ -52,13 +52,14 @@ func toolMoments() []moment {
 			want:  asks("write_file", "OK"), paid: always(2), check: oneLine("effect.txt", 1),
 		},
 		{
-			name: "M03 a replacement is done, its result not stored", point: failpoint.ToolDone, passing: 1, kills: inWorker,
+			name: "M03 a replacement is done, its result not stored", point: failpoint.ToolDone, passing: 2, kills: inWorker,
 			reply: turns(
 				testkit.ToolCalls(appendTo("c1", "effect.txt", "old\n")),
+				testkit.ToolCalls(call("r1", "read_file", map[string]any{"path": "/mnt/user-data/workspace/effect.txt"})),
 				testkit.ToolCalls(call("c2", "str_replace", map[string]any{"path": "/mnt/user-data/workspace/effect.txt", "old_str": "old", "new_str": "older"})),
 				testkit.Text("done")),
-			want: always(list("human: the question", "ai:  >write_file", "tool: OK", "ai:  >str_replace", "tool: OK", "ai: done")),
-			paid: always(3),
+			want: always(list("human: the question", "ai:  >write_file", "tool: OK", "ai:  >read_file", "tool: old", "ai:  >str_replace", "tool: OK", "ai: done")),
+			paid: always(4),
 			check: func(s *scene, _ victims) {
 				require.Equal(s.t, []string{"older"}, s.lines("effect.txt"), "replaced once")
 			},

@@ -112,7 +112,7 @@ func TestAToolFindsTheDiskFull(t *testing.T) {
 		})),
 		testkit.Text("done"),
 	))
-	p := testkit.StartDev(t, testkit.DevOptions{DataDir: data, Config: testkit.ConfigFor(m)})
+	p := testkit.StartDev(t, testkit.DevOptions{DataDir: data, Config: testkit.ConfigFor(m, "read_before_write: {enabled: false}")})
 	id := newThread(t, p.API())
 	ctx := patient(t)
 	r, err := p.API().CreateRun(ctx, id, testkit.SayWatched("write"))

@@ -280,6 +280,6 @@ func TestM10TheModelHangsForGood(t *testing.T) {
 	require.Equal(t, "error", run(t, p.API(), id, testkit.SayWatched("go")).Status)
 	require.LessOrEqual(t, len(m.RequestsTo(testkit.LastUser("go"))), 3)
 	list := messages(t, p.API(), id)
-	require.Contains(t, list[1].Text(), "could not be reached")
+	require.Contains(t, list[1].Text(), "fell silent before its answer was whole")
 	require.Equal(t, "success", run(t, p.API(), id, testkit.SayWatched("and now?")).Status)
 }

@@ -2,6 +2,7 @@ package replay
 
 import (
 	"compress/gzip"
+	"fmt"
 	"io"
 	"log/slog"
 	"os"
@@ -14,6 +15,7 @@ import (
 	"go.temporal.io/sdk/worker"
 
 	product "deerflow/worker"
+	"deerflow/workflows"
 )
 
 func TestRecordedHistoriesReplay(t *testing.T) {
@@ -31,11 +33,16 @@ func TestRecordedHistoriesReplay(t *testing.T) {
 	}
 }
 
-// recorded are the files of each directory; none is empty.
+// recorded are the files of each directory: of the loops that had no version
+// yet, and of each version since. None is empty.
 func recorded(t *testing.T) map[string][]string {
 	t.Helper()
 	found := map[string][]string{}
-	for _, pattern := range []string{"testdata/*.json", "testdata/v*/*.json.gz"} {
+	patterns := []string{"testdata/*.json"}
+	for v := 1; v <= workflows.LoopVersion; v++ {
+		patterns = append(patterns, fmt.Sprintf("testdata/v%d/*.json.gz", v))
+	}
+	for _, pattern := range patterns {
 		files, err := filepath.Glob(pattern)
 		require.NoError(t, err)
 		require.NotEmpty(t, files, "no recorded history as %s: see doc.go", pattern)

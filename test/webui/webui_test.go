@@ -16,7 +16,7 @@ import (
 )
 
 const (
-	task     = "Compare these two offers. Which one should we take?"
+	task     = "Compare the two offers. Which one should we take?"
 	question = "Offer B costs more, but support is included. What matters more to you?"
 )
 

@@ -109,7 +109,7 @@ func (f *failure) sentence(model string) string {
 	case "circuit_open":
 		return fmt.Sprintf("Model %q has failed again and again, so it is given a rest and was not called. Nothing is lost: send a message in a minute to continue.", model)
 	case "idle_timeout":
-		return fmt.Sprintf("Model %q fell silent in the middle of its answer, also when it was called again. This happens when an answer is very long: ask for smaller pieces, or send a message to try again.", model)
+		return fmt.Sprintf("Model %q fell silent before its answer was whole, also when it was called again. This happens when an answer is very long: ask for smaller pieces, or send a message to try again.", model)
 	case "burst_rate", "busy", "transient", "cut_stream":
 		return fmt.Sprintf("Model %q could not be reached, also after several tries. Nothing is lost: send a message to continue.", model)
 	case "context_length":
