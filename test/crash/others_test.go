@@ -63,14 +63,14 @@ func working(t *testing.T, p *system, n int) *others {
 	return all
 }
 
-// answer takes its time, as a model does: a read, a command, an append, a text.
+// answer takes its time, as a model does: a read of the file, a command, an append to it, a text.
 func (o *other) answer(r *testkit.Request) testkit.Reply {
 	o.mu.Lock()
 	o.asked++
 	o.mu.Unlock()
 	run := strings.Fields(r.LastUser())[0]
 	return testkit.ByTurn(
-		testkit.ToolCalls(ls(run+"-l", "/mnt/user-data")),
+		testkit.ToolCalls(call(run+"-l", "read_file", map[string]any{"path": "/mnt/user-data/workspace/appended.txt"})),
 		testkit.ToolCalls(bash(run+"-b", "echo "+run+" >> commands.txt")),
 		testkit.ToolCalls(appendTo(run+"-w", "appended.txt", run+"\n")),
 		testkit.Text("done with "+run, testkit.WithChunks(4)),
@@ -156,7 +156,7 @@ func (o *other) verify(t *testing.T, p *system) {
 	var appended []string
 	for n := range o.runs {
 		run := fmt.Sprintf("run-%d", n)
-		want = append(want, "human: "+run, "ai:  >ls", "tool: *", "ai:  >bash", "tool: *", "ai:  >write_file", "tool: OK", "ai: done with "+run)
+		want = append(want, "human: "+run, "ai:  >read_file", "tool: *", "ai:  >bash", "tool: *", "ai:  >write_file", "tool: OK", "ai: done with "+run)
 		appended = append(appended, run)
 	}
 	require.NoError(t, matches(want, shape(messages)))
