@@ -186,19 +186,8 @@ func (a *Activities) activate(ctx context.Context, in step.StartRunInput, plan *
 		return &step.SkillIntake{Refusal: fault.Reply()}, nil
 	}
 	ref := thread.SkillRef{
-		Name: guide.Name, Path: guide.Path, Description: firstRunes(guide.Description, 500),
+		Name: guide.Name, Path: guide.Path, Description: thread.FirstRunes(guide.Description, 500),
 		LoadedAt: a.now().UTC().Format(time.RFC3339),
 	}
 	return &step.SkillIntake{Ref: ref}, []thread.ContextBlock{guide.Block(request)}
-}
-
-// firstRunes cuts a text to its first n characters.
-func firstRunes(s string, n int) string {
-	for i := range s {
-		if n == 0 {
-			return s[:i]
-		}
-		n--
-	}
-	return s
 }

@@ -62,7 +62,7 @@ func (a *Activities) MakeTitle(parent context.Context, in step.MakeTitleInput) (
 // titleRequest asks for a title, in our words or in those of a template. It
 // offers no tools and asks for no thinking.
 func titleRequest(template string, rule *agent.TitleRule, message string) model.Request {
-	message = agent.Neutralize(firstRunes(message, titleText))
+	message = agent.Neutralize(thread.FirstRunes(message, titleText))
 	if template != "" {
 		filled := strings.NewReplacer("{max_words}", strconv.Itoa(rule.MaxWords), "{max_chars}", strconv.Itoa(rule.MaxChars),
 			"{user_msg}", message, "{assistant_msg}", "").Replace(template)
@@ -82,14 +82,5 @@ func cleanTitle(text string, maxChars int) string {
 		line = line[:at]
 	}
 	line = strings.Trim(strings.Join(strings.Fields(line), " "), "\"'`\u201c\u201d\u2018\u2019\u300c\u300d\u300a\u300b*# ")
-	return dotted(line, maxChars)
-}
-
-// dotted is the beginning of a text, at most n characters with the dots.
-func dotted(s string, n int) string {
-	r := []rune(s)
-	if len(r) <= n {
-		return s
-	}
-	return string(r[:max(n-3, 0)]) + "..."
+	return thread.Shorten(line, maxChars)
 }

@@ -93,7 +93,7 @@ func (c *conversation) summarizeNow(ctx workflow.Context, e *edit) (agent.Compac
 		options.Model = k.Model
 	}
 	var resolved step.ResolvePlanResult
-	err := workflow.ExecuteActivity(startRunOptions(ctx), step.ResolvePlan, step.ResolvePlanInput{Ref: ref, Options: options}).Get(ctx, &resolved)
+	err := c.activity(startRunOptions(ctx), step.ResolvePlan, step.ResolvePlanInput{Ref: ref, Options: options}, &resolved)
 	if err != nil {
 		return agent.Compaction{}, nil, err
 	}
@@ -102,7 +102,7 @@ func (c *conversation) summarizeNow(ctx workflow.Context, e *edit) (agent.Compac
 		e.compacted.Reason = why
 		return plan, nil, err
 	}
-	out, err := summarize(ctx, step.SummarizeInput{
+	out, err := c.summarize(ctx, step.SummarizeInput{
 		Ref: ref, MessageID: thread.MessageID(k.ID, 1), Pos: c.position(), PlanHash: resolved.PlanHash,
 		Cursor: c.withUnknown(plan.Old), Previous: plan.Previous, Count: plan.Removed,
 	})

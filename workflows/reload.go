@@ -25,6 +25,7 @@ type waiting struct {
 // gone on without this run of the workflow: a person has reset it to a place
 // before, or another one was started while its worker stood still.
 func (c *conversation) reload(ctx workflow.Context) error {
+	c.refuseEdits(c.overtaken())
 	if err := workflow.Await(ctx, func() bool { return workflow.AllHandlersFinished(ctx) }); err != nil {
 		return err
 	}

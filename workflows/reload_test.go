@@ -37,6 +37,33 @@ func TestAWorkflowThatWasOvertakenStartsAnew(t *testing.T) {
 	require.Empty(t, w.commits, "nothing is stored on the way")
 }
 
+// Whoever waits for an update of the state when the thread starts anew is told
+// so: its handler must not keep the workflow from it.
+func TestAnUpdateThatWaitsIsAnsweredWhenTheThreadStartsAnew(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.model = func(context.Context, step.CallModelInput) (step.CallModelResult, error) {
+		return asks(call("q", "ask_clarification"))
+	}
+	w.tool = func(context.Context, step.CallToolInput) (step.CallToolResult, error) { return question("q") }
+	w.submit(0, step.SubmitRun{RunID: "r1"}, "go")
+	stopped, edited := &outcomeOf[step.CancelResult]{}, &outcomeOf[step.UpdateStateResult]{}
+	w.env.RegisterDelayedCallback(func() {
+		w.mu.Lock()
+		w.refusal = temporal.NewNonRetryableApplicationError("another checkpoint", step.ErrOvertaken, nil)
+		w.mu.Unlock()
+		title := "new"
+		w.env.UpdateWorkflow(step.UpdateCancelRun, "stop", stopped, step.CancelRun{RunID: "r1"})
+		w.env.UpdateWorkflow(step.UpdateSetState, "edit", edited, step.UpdateState{ID: thread.UpdatePrefix + "1", Title: &title})
+	}, time.Hour)
+	w.run()
+	var next *workflow.ContinueAsNewError
+	require.ErrorAs(t, w.env.GetWorkflowError(), &next)
+	require.NoError(t, stopped.err)
+	require.True(t, edited.complete)
+	require.ErrorContains(t, edited.err, "ask again")
+}
+
 func TestWhatWaitedIsTakenUp(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

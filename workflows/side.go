@@ -25,16 +25,16 @@ func (s sideSteps) Summarize(ctx workflow.Context, in step.SummarizeInput) (step
 	in.Ref, in.PlanHash, in.Commit = c.ref(l.Step), l.PlanHash, c.st.Pending
 	in.MessageID, in.Pos = thread.MessageID(l.RunID, l.Step), c.position()
 	in.Cursor = c.withUnknown(in.Cursor)
-	out, err := summarize(ctx, in)
+	out, err := c.summarize(ctx, in)
 	if err == nil {
 		c.st.Pending = nil // it rode on the activity
 	}
 	return out, err
 }
 
-func summarize(ctx workflow.Context, in step.SummarizeInput) (step.SummarizeResult, error) {
+func (c *conversation) summarize(ctx workflow.Context, in step.SummarizeInput) (step.SummarizeResult, error) {
 	var out step.SummarizeResult
-	err := workflow.ExecuteActivity(sideOptions(ctx, "compact the conversation"), step.Summarize, in).Get(ctx, &out)
+	err := c.activity(sideOptions(ctx, "compact the conversation"), step.Summarize, in, &out)
 	return out, err
 }
 

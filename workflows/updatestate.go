@@ -83,18 +83,28 @@ func (c *conversation) takeEdits(ctx workflow.Context) error {
 		}
 		e.err = err
 		if typed(err, step.ErrOvertaken) {
-			e.err = refuse(step.ErrBusy, fmt.Sprintf("Thread %s goes on from a newer state: ask again", c.in.Thread))
+			e.err = c.overtaken()
 		}
-		for _, rest := range c.edits {
-			rest.err, rest.done = e.err, true
-		}
-		c.edits = nil
+		c.refuseEdits(e.err)
 		if err := workflow.Await(ctx, func() bool { return workflow.AllHandlersFinished(ctx) }); err != nil {
 			return err
 		}
 		return err
 	}
 	return nil
+}
+
+// refuseEdits ends the handlers that wait.
+func (c *conversation) refuseEdits(err error) {
+	for _, e := range c.edits {
+		e.err, e.done = err, true
+	}
+	c.edits = nil
+}
+
+// overtaken tells whoever waits that the thread starts anew.
+func (c *conversation) overtaken() error {
+	return refuse(step.ErrBusy, fmt.Sprintf("Thread %s goes on from a newer state: ask again", c.in.Thread))
 }
 
 // takeEdit changes the state and stores it in a commit of its own.

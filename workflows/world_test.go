@@ -43,8 +43,9 @@ type world struct {
 	calls   []step.CallModelInput
 	tooled  []step.CallToolInput
 	commits []step.CommitInput
-	broken  int // commits that fail before one succeeds
-	ahead   int // by how much loops are of a later version than this program's
+	broken  int   // commits that fail before one succeeds
+	refusal error // of every commit from now on
+	ahead   int   // by how much loops are of a later version than this program's
 	// goneRuns were withdrawn before they started.
 	goneRuns []string
 	keys     map[string]bool
@@ -126,6 +127,9 @@ func (w *world) callTool(ctx context.Context, in step.CallToolInput) (step.CallT
 func (w *world) commit(in step.CommitInput) (step.CommitResult, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	if w.refusal != nil {
+		return step.CommitResult{}, w.refusal
+	}
 	if w.broken > 0 {
 		w.broken--
 		return step.CommitResult{}, fmt.Errorf("database is locked")

@@ -135,6 +135,7 @@ func (s *Store) Messages(ctx context.Context, threadID string, c thread.Cursor) 
 		read = s.snapshot
 	}
 	err := read(ctx, func(ctx context.Context, q querier) (err error) {
+		rows = nil // it may be called again
 		for _, seg := range c.Segments {
 			part, err := s.cache.read(ctx, q, threadID, seg)
 			if err != nil {

@@ -113,7 +113,19 @@ func (b *postgresBackend) write(ctx context.Context, threadID string, do work) e
 	return nil
 }
 
+// read calls fn again when its connection was cut under it: a read does no harm
+// when it is done twice, and after a restart of the server every connection of the
+// pool is one of those.
 func (b *postgresBackend) read(ctx context.Context, snapshot bool, fn func(ctx context.Context, q querier) error) error {
+	for tried := 0; ; tried++ {
+		err := b.readOnce(ctx, snapshot, fn)
+		if !cutOff(err) || tried == postgresConns || ctx.Err() != nil {
+			return err
+		}
+	}
+}
+
+func (b *postgresBackend) readOnce(ctx context.Context, snapshot bool, fn func(ctx context.Context, q querier) error) error {
 	if b.closed.Load() {
 		return ErrClosed
 	}

@@ -118,7 +118,8 @@ func (s *Store) ActiveThreads(ctx context.Context) ([]string, error) {
 }
 
 // HeldThreads lists the threads whose newest work was begun by a turn loop of a
-// later version than known: with a run that has started, or with a question.
+// later version than known: with a run that has started, or with a question. The
+// wider conditions on the status are those of the partial indexes.
 func (s *Store) HeldThreads(ctx context.Context, known int) ([]string, error) {
 	var ids []string
 	err := s.read(ctx, func(ctx context.Context, q querier) (err error) {

@@ -123,3 +123,15 @@ func (b *postgresBackend) away(err error) bool {
 		errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) ||
 		errors.Is(err, driver.ErrBadConn) || errors.Is(err, sql.ErrConnDone)
 }
+
+// cutOff reports whether an error says that a connection was lost, not that there
+// is no server to connect to.
+func cutOff(err error) bool {
+	var e *pgconn.PgError
+	if errors.As(err, &e) {
+		return e.Code == "57P01" || e.Code == "57P02" // ended by an administrator, or by a crash of another backend
+	}
+	var refused *pgconn.ConnectError
+	return err != nil && !errors.As(err, &refused) &&
+		(errors.Is(err, driver.ErrBadConn) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF))
+}

@@ -1,9 +1,6 @@
 package thread
 
-import (
-	"encoding/json"
-	"unicode/utf8"
-)
+import "encoding/json"
 
 // MaxDigestText is how many bytes of a message's text its digest keeps.
 const MaxDigestText = 256
@@ -108,17 +105,4 @@ func (m *Message) Digest(pos int64) Digest {
 		d.Calls = append(d.Calls, c)
 	}
 	return d
-}
-
-// Prefix cuts s to at most n bytes without splitting a character; a negative n
-// leaves nothing.
-func Prefix(s string, n int) string {
-	n = max(n, 0)
-	if len(s) <= n {
-		return s
-	}
-	for n > 0 && !utf8.RuneStart(s[n]) {
-		n--
-	}
-	return s[:n]
 }

@@ -94,7 +94,7 @@ func fieldSchema() *jsonschema.Schema {
 // runAskClarification makes the card and the text. It does not wait: who called
 // it does.
 func runAskClarification(_ context.Context, c Call, p askClarificationParams) (Result, error) {
-	question := runes(strings.TrimSpace(p.Question), maxQuestion)
+	question := thread.FirstRunes(strings.TrimSpace(p.Question), maxQuestion)
 	if question == "" {
 		return failure("Invalid arguments for ask_clarification: argument \"question\" must not be empty"), nil
 	}
@@ -104,7 +104,7 @@ func runAskClarification(_ context.Context, c Call, p askClarificationParams) (R
 	card := thread.Card{
 		Version: 1, Kind: "human_input_request", Source: "ask_clarification", ToolCallID: c.Env.CallID,
 		ClarificationType: plainText(p.Type), Question: question,
-		Context: runes(plainText(p.Context), maxQuestion), InputMode: thread.InputFreeText,
+		Context: thread.FirstRunes(plainText(p.Context), maxQuestion), InputMode: thread.InputFreeText,
 	}
 	if !isClarificationType(card.ClarificationType) {
 		card.ClarificationType = "missing_info"

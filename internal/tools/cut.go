@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"unicode/utf8"
+
+	"deerflow/internal/thread"
 )
 
 // cutMiddle keeps the beginning and the end of a text that is longer than limit
@@ -34,28 +36,9 @@ func cutHead(s string, limit, total int, marker func(shown int) string) string {
 	}
 	room := limit - utf8.RuneCountInString(marker(total))
 	if room <= 0 {
-		return runes(s, limit)
+		return thread.FirstRunes(s, limit)
 	}
-	return runes(s, room) + marker(room)
-}
-
-// runes is the first n characters.
-func runes(s string, n int) string {
-	for i := range s {
-		if n == 0 {
-			return s[:i]
-		}
-		n--
-	}
-	return s
-}
-
-// shorten cuts a text to n characters, the last three of them dots.
-func shorten(s string, n int) string {
-	if utf8.RuneCountInString(s) <= n {
-		return s
-	}
-	return runes(s, n-3) + "..."
+	return thread.FirstRunes(s, room) + marker(room)
 }
 
 // bounded cuts the middle out of a long error text.

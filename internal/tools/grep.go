@@ -8,6 +8,7 @@ import (
 
 	"deerflow/internal/agent"
 	"deerflow/internal/sandbox"
+	"deerflow/internal/thread"
 )
 
 //go:embed grep.md
@@ -69,7 +70,7 @@ func runGrep(ctx context.Context, c Call, p grepParams) (Result, error) {
 		fmt.Fprintf(&b, " (showing first %d)", len(found.Matches))
 	}
 	for _, m := range found.Matches {
-		fmt.Fprintf(&b, "\n%s:%d: %s", m.Path, m.Line, shorten(strings.TrimSpace(m.Text), maxGrepLine))
+		fmt.Fprintf(&b, "\n%s:%d: %s", m.Path, m.Line, thread.Shorten(strings.TrimSpace(m.Text), maxGrepLine))
 	}
 	if found.More {
 		b.WriteString("\n[truncated: there are more matches; use a narrower pattern or path]")

@@ -24,8 +24,8 @@ const (
 func normalizeOptions(raw json.RawMessage) []thread.Option {
 	var options []thread.Option
 	for _, o := range rawOptions(raw) {
-		o.Label = shorten(o.Label, maxLabel)
-		o.Value = shorten(o.Value, maxLabel)
+		o.Label = thread.Shorten(o.Label, maxLabel)
+		o.Value = thread.Shorten(o.Value, maxLabel)
 		if len(options) < maxOptions {
 			options = append(options, o)
 		}

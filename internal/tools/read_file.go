@@ -81,6 +81,6 @@ func readText(got sandbox.ReadResult, o sandbox.ReadOptions) string {
 		return fmt.Sprintf("\n[truncated: showing first %d of %s; read on with start_line=%d, and end_line]", shown, of, next)
 	}
 	room := max(o.MaxChars-len(note(o.MaxChars, max(o.Start, 1)+o.MaxChars)), 0)
-	shown := runes(got.Text, room)
+	shown := thread.FirstRunes(got.Text, room)
 	return shown + note(room, max(o.Start, 1)+strings.Count(shown, "\n"))
 }

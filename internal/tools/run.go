@@ -55,7 +55,7 @@ func panicResult(name string, env Env, v any) Result {
 func exceptionText(name, kind, detail string) string {
 	what := kind
 	if detail != "" {
-		what += ": " + shorten(detail, maxDetail)
+		what += ": " + thread.Shorten(detail, maxDetail)
 	}
 	return fmt.Sprintf("Error: Tool '%s' failed with %s. Go on with what you know, or use another tool.", name, what)
 }

@@ -80,6 +80,9 @@ This page is made from the table in ` + "`workflows/middleware`" + ` by a test; 
 Every run goes through these middlewares, in this order. Before hooks and edits of the request run from the first to the last, after
 hooks from the last to the first, and the first around hook is the outermost. A star marks what DeerFlow 2 has under the same name.
 
+Memory, SkillActivation, SkillToolPolicy, DeferredToolFilter and SubagentLimit are whole, and nothing stands behind them yet: this
+version has no memory, no skills, no tool search and no sub-agents, so they change nothing in a run.
+
 | | name | what it does | hooks | on which runs | section of config.yaml |
 | --- | --- | --- | --- | --- | --- |
 `)
