@@ -160,11 +160,14 @@ func (s *Server) handOver(ctx context.Context, run *store.Run, again bool) error
 		return fmt.Errorf("read the submission of run %s: %w", run.ID, err)
 	}
 	err := s.offer(ctx, run, request)
-	if err == nil || errors.Is(err, threadclient.ErrNoWorker) {
+	answer := s.unheard(ctx, run, err)
+	if err == nil || errors.Is(err, threadclient.ErrNoWorker) && answer == nil {
 		failpoint.Here(failpoint.RunTaken, run.ThreadID)
 		return nil
 	}
-	answer := s.refused(ctx, run, err)
+	if answer == nil {
+		answer = s.refused(ctx, run, err)
+	}
 	if again {
 		return answer // its first submission may be under way still
 	}
@@ -209,6 +212,21 @@ func (s *Server) offer(ctx context.Context, run *store.Run, request step.SubmitR
 	}
 }
 
+// unheard refuses a run that no worker has looked at, when it wants the thread
+// for itself and the store knows of a run before it. To take it would promise
+// what its thread is going to refuse.
+func (s *Server) unheard(ctx context.Context, run *store.Run, err error) error {
+	alone := run.Multitask == "" || run.Multitask == thread.MultitaskReject
+	if !alone || !errors.Is(err, threadclient.ErrNoWorker) {
+		return nil
+	}
+	other, err := s.earlierRun(ctx, run)
+	if err != nil || other == "" {
+		return err
+	}
+	return conflict(run.ThreadID, other)
+}
+
 // refused turns the reason why a run was not taken into an answer.
 func (s *Server) refused(ctx context.Context, run *store.Run, err error) error {
 	if errors.Is(err, threadclient.ErrUnavailable) {
@@ -233,15 +251,19 @@ func (s *Server) refused(ctx context.Context, run *store.Run, err error) error {
 
 // busy is the refusal of a second run, with the id of the first (E08).
 func (s *Server) busy(ctx context.Context, refused *store.Run) error {
-	conflict := fail(http.StatusConflict, "Thread %s already has an active run", refused.ThreadID)
 	other, err := s.otherRun(ctx, refused)
 	if err != nil {
 		return err
 	}
+	return conflict(refused.ThreadID, other)
+}
+
+func conflict(threadID, other string) *apiError {
+	no := fail(http.StatusConflict, "Thread %s already has an active run", threadID)
 	if other != "" {
-		conflict.more = map[string]any{"run_id": other}
+		no.more = map[string]any{"run_id": other}
 	}
-	return conflict
+	return no
 }
 
 // otherRun is the oldest run of a thread that is under way beside the given one,
@@ -256,6 +278,26 @@ func (s *Server) otherRun(ctx context.Context, run *store.Run) (string, error) {
 			if runs[i].ID != run.ID {
 				return runs[i].ID, nil
 			}
+		}
+	}
+	return "", nil
+}
+
+// earlierRun is a run of a thread that is under way and came before the given
+// one; "" for none.
+func (s *Server) earlierRun(ctx context.Context, run *store.Run) (string, error) {
+	running, err := s.o.Store.ListRuns(ctx, run.ThreadID, store.RunQuery{Status: thread.RunRunning})
+	if err != nil {
+		return "", err
+	}
+	pending, err := s.o.Store.ListRuns(ctx, run.ThreadID, store.RunQuery{Status: thread.RunPending})
+	if err != nil {
+		return "", err
+	}
+	at := slices.IndexFunc(pending, func(p store.Run) bool { return p.ID == run.ID })
+	for _, other := range slices.Concat(running, pending[at+1:]) {
+		if other.ID != run.ID {
+			return other.ID, nil
 		}
 	}
 	return "", nil

@@ -187,8 +187,26 @@ func TestRefusals(t *testing.T) {
 		require.NoError(t, err)
 		require.Len(t, view.Rows, 1, "nor its message")
 	}
+}
+
+// Without a worker a run is kept for later, unless its thread is going to refuse
+// it: what is acknowledged is not taken back.
+func TestNoWorkerHears(t *testing.T) {
+	t.Parallel()
+	e := newEnv(t)
+	e.thread(t, "t")
 	e.threads.submit = func(string, step.SubmitRun) error { return threadclient.ErrNoWorker }
 	e.check(t, scenario{method: "POST", path: runsPath, body: hi(""), status: 200, want: []string{`"status":"pending"`}})
+	first, err := e.store.ListRuns(e.ctx, "t", store.RunQuery{})
+	require.NoError(t, err)
+	require.Len(t, first, 1)
+	for _, strategy := range []string{"", `"multitask_strategy":"reject"`} {
+		e.check(t, scenario{method: "POST", path: runsPath, body: hi(strategy), status: 409, want: []string{"already has an active run", first[0].ID}})
+	}
+	e.check(t, scenario{method: "POST", path: runsPath, body: hi(`"multitask_strategy":"enqueue"`), status: 200, want: []string{`"status":"pending"`}})
+	runs, err := e.store.ListRuns(e.ctx, "t", store.RunQuery{})
+	require.NoError(t, err)
+	require.Len(t, runs, 2, "a refused run leaves nothing")
 }
 
 func TestTemporalAwayIsSaidAtOnce(t *testing.T) {
