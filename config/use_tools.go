@@ -28,9 +28,9 @@ func webProviders() map[string]webProvider {
 	return map[string]webProvider{
 		"http":        {tools: []string{fetch}},
 		"tavily":      {tools: []string{search, fetch}},
-		"brave":       {},
-		"ddg":         {modules: []string{"ddg_search", "duckduckgo", "image_search"}},
-		"searxng":     {},
+		"brave":       {tools: []string{search}},
+		"ddg":         {tools: []string{search}, modules: []string{"ddg_search", "duckduckgo", "image_search"}},
+		"searxng":     {tools: []string{search}},
 		"serper":      {},
 		"exa":         {},
 		"firecrawl":   {},

@@ -20,6 +20,9 @@ func Providers() []Provider {
 	return []Provider{
 		{Name: "http", Fetch: newHTTP},
 		{Name: "tavily", Search: newTavilySearch, Fetch: newTavilyFetch},
+		{Name: "brave", Search: newBraveSearch},
+		{Name: "ddg", Search: newDDGSearch},
+		{Name: "searxng", Search: newSearXNG},
 	}
 }
 
