@@ -7,10 +7,13 @@ import (
 	"deerflow/internal/tools"
 )
 
-// toolset assembles the tools of a configuration: the configured ones that this
-// version has, then the built-in ones.
-func (a *Activities) toolset(cfg *config.Config) (*tools.Set, error) {
-	o := tools.Options{HostBash: cfg.Sandbox.AllowHostBash, BashTimeout: cfg.Sandbox.BashCommandTimeout}
+// everyTool is for a call: whether its run has the tool was settled by the plan.
+var everyTool = tools.Conditions{PlanMode: true, Vision: true}
+
+// toolset assembles the tools of a configuration for a run. Each warning is
+// logged once.
+func (a *Activities) toolset(cfg *config.Config, run tools.Conditions) (*tools.Set, error) {
+	o := tools.Options{HostBash: cfg.Sandbox.AllowHostBash, BashTimeout: cfg.Sandbox.BashCommandTimeout, Run: run}
 	for _, t := range cfg.Tools {
 		if t.Available() {
 			o.Entries = append(o.Entries, tools.Entry{Name: t.Name, Group: t.Group, Use: t.Use, Extra: t.Options})
@@ -21,7 +24,9 @@ func (a *Activities) toolset(cfg *config.Config) (*tools.Set, error) {
 		return nil, fmt.Errorf("assemble the tools: %w", err)
 	}
 	for _, w := range warnings {
-		a.o.Logger.Debug("Assembling the tools", "warning", string(w))
+		if _, told := a.warned.LoadOrStore(w, true); !told {
+			a.o.Logger.Warn("Assembling the tools", "warning", string(w))
+		}
 	}
 	return set, nil
 }
