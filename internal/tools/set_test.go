@@ -44,18 +44,18 @@ func TestNew(t *testing.T) {
 		warnings int
 		err      string
 	}{
-		"no groups":         {Options{Entries: []Entry{web}, Groups: []string{}}, builtin, 0, ""},                                                                   // 10.1-1
-		"one group":         {Options{Entries: []Entry{web, shell}, Groups: []string{"web"}, HostBash: true}, append([]string{"web_search"}, builtin...), 0, ""},    // 10.1-2
-		"no host bash":      {Options{Entries: []Entry{shell, web}}, append([]string{"web_search"}, builtin...), 1, ""},                                             // 10.1-3
-		"host bash":         {Options{Entries: []Entry{shell, web}, HostBash: true}, append([]string{"bash", "web_search"}, builtin...), 0, ""},                     // 10.1-3
-		"bash by use":       {Options{Entries: []Entry{{Name: "sh", Group: "tools", Use: "sandbox:bash"}}}, builtin, 1, ""},                                         // 10.1-4
-		"bash by group":     {Options{Entries: []Entry{{Name: "x", Group: "bash", Use: "sandbox:ls"}}}, builtin, 1, ""},                                             // 1.2-3
-		"other name":        {Options{Entries: []Entry{{Name: "search", Use: "fake:web_search"}}}, append([]string{"web_search"}, builtin...), 1, ""},               // 10.1-6
-		"own present_files": {Options{Entries: []Entry{{Name: "present_files", Use: "fake:present_files"}}}, builtin, 1, ""},                                        // 10.1-7
-		"twice":             {Options{Entries: []Entry{web, web}}, append([]string{"web_search"}, builtin...), 1, ""},                                               // 1.2-8
-		"nothing":           {Options{}, builtin, 0, ""},                                                                                                            // 10.1-14
-		"broken":            {Options{Entries: []Entry{{Name: "b", Use: "fake:broken"}}}, nil, 0, `tool "b" (fake:broken): install the package x`},                  // 10.1-11
-		"unknown":           {Options{Entries: []Entry{{Name: "x", Use: "sandbox:nope"}}}, nil, 0, `tool "x": unknown use "sandbox:nope"; known are `}, // names what there is
+		"no groups":         {Options{Entries: []Entry{web}, Groups: []string{}}, builtin, 0, ""},                                                                // 10.1-1
+		"one group":         {Options{Entries: []Entry{web, shell}, Groups: []string{"web"}, HostBash: true}, append([]string{"web_search"}, builtin...), 0, ""}, // 10.1-2
+		"no host bash":      {Options{Entries: []Entry{shell, web}}, append([]string{"web_search"}, builtin...), 1, ""},                                          // 10.1-3
+		"host bash":         {Options{Entries: []Entry{shell, web}, HostBash: true}, append([]string{"bash", "web_search"}, builtin...), 0, ""},                  // 10.1-3
+		"bash by use":       {Options{Entries: []Entry{{Name: "sh", Group: "tools", Use: "sandbox:bash"}}}, builtin, 1, ""},                                      // 10.1-4
+		"bash by group":     {Options{Entries: []Entry{{Name: "x", Group: "bash", Use: "sandbox:ls"}}}, builtin, 1, ""},                                          // 1.2-3
+		"other name":        {Options{Entries: []Entry{{Name: "search", Use: "fake:web_search"}}}, append([]string{"web_search"}, builtin...), 1, ""},            // 10.1-6
+		"own present_files": {Options{Entries: []Entry{{Name: "present_files", Use: "fake:present_files"}}}, builtin, 1, ""},                                     // 10.1-7
+		"twice":             {Options{Entries: []Entry{web, web}}, append([]string{"web_search"}, builtin...), 1, ""},                                            // 1.2-8
+		"nothing":           {Options{}, builtin, 0, ""},                                                                                                         // 10.1-14
+		"broken":            {Options{Entries: []Entry{{Name: "b", Use: "fake:broken"}}}, nil, 0, `tool "b" (fake:broken): install the package x`},               // 10.1-11
+		"unknown":           {Options{Entries: []Entry{{Name: "x", Use: "sandbox:nope"}}}, nil, 0, `tool "x": unknown use "sandbox:nope"; known are `},           // names what there is
 		"bad option":        {Options{Entries: []Entry{{Name: "glob", Use: "sandbox:glob", Extra: map[string]any{"max_results": "many"}}}}, nil, 0, "max_results"},
 	} {
 		c.o.Makers, c.o.Run = makers, everyRun()
