@@ -31,7 +31,7 @@ func TestDeerFlowFileLoads(t *testing.T) {
 			"models[0].max_retries (", "models[0].pricing (", "uploads.pdf_converter (", "subagents.custom_agents (", "memory.backend_config (", "auth.oidc (",
 		},
 		"tools that this version does not have are left out: ": {
-			"ddg:web_search (line 51)", "jina:web_fetch (line 52)", "ddg:image_search (line 53)",
+			"jina:web_fetch (line 52)", "ddg:image_search (line 53)",
 		},
 	}
 	for start, parts := range starts {
