@@ -67,13 +67,17 @@ func TestTools(t *testing.T) {
   - {name: shell, group: bash, use: sandbox:bash}
   - {name: grep, group: other, use: sandbox:grep}
   - {name: ls, gruop: x, use: sandbox:ls}
+  - {name: image_search, use: "jina:image_search"}
+  - {name: browser, use: "deerflow.community.browser_automation.tools:browser_navigate_tool"}
 `, "K", "secret-value")
-	require.Len(t, c.Tools, 6, "entries without a tool are kept")
+	require.Len(t, c.Tools, 8, "entries without a tool are kept")
 	require.Equal(t, "ddg:web_search", c.Tools[0].Use)
-	require.False(t, c.Tools[0].Available())
+	require.True(t, c.Tools[0].Available())
+	require.False(t, c.Tools[6].Available())
 	require.Equal(t, ToolOptions{"max_results": 100}, c.Tools[2].Options)
 	require.Equal(t, Secret("secret-value"), c.Tools[1].Options.Secret("api_key"))
-	require.Contains(t, warnings, "c.yaml:3: tools that this version does not have are left out: ddg:web_search (line 3), jina:web_fetch (line 4)")
+	require.Contains(t, warnings, "c.yaml:9: tools that this version does not have are left out: jina:image_search (line 9), "+
+		"deerflow.community.browser_automation.tools:browser_navigate_tool (line 10)")
 	require.Contains(t, warnings, `c.yaml:6: tools[3].name is "shell", but the model sees the tool as "bash"`)
 	require.Contains(t, warnings, `c.yaml:7: tools[4].name: "grep" is already the name of tools[2] (line 5), which wins`)
 	require.Contains(t, warnings, "c.yaml:8: tools[5].gruop is taken as an option of the tool; did you mean group?")

@@ -28,9 +28,9 @@ func webProviders() map[string]webProvider {
 	return map[string]webProvider{
 		"http":        {tools: []string{fetch}},
 		"tavily":      {tools: []string{search, fetch}},
-		"brave":       {tools: []string{images}},
-		"ddg":         {tools: []string{images}, modules: []string{"ddg_search", "duckduckgo", "image_search"}},
-		"searxng":     {},
+		"brave":       {tools: []string{search, images}},
+		"ddg":         {tools: []string{search, images}, modules: []string{"ddg_search", "duckduckgo", "image_search"}},
+		"searxng":     {tools: []string{search}},
 		"serper":      {tools: []string{search, images}},
 		"exa":         {tools: []string{search, fetch}},
 		"firecrawl":   {tools: []string{search, fetch}},

@@ -55,7 +55,7 @@ func TestNew(t *testing.T) {
 		"twice":             {Options{Entries: []Entry{web, web}}, append([]string{"web_search"}, builtin...), 1, ""},                                               // 1.2-8
 		"nothing":           {Options{}, builtin, 0, ""},                                                                                                            // 10.1-14
 		"broken":            {Options{Entries: []Entry{{Name: "b", Use: "fake:broken"}}}, nil, 0, `tool "b" (fake:broken): install the package x`},                  // 10.1-11
-		"unknown":           {Options{Entries: []Entry{{Name: "x", Use: "sandbox:nope"}}}, nil, 0, `tool "x": unknown use "sandbox:nope"; known are fake:broken, `}, // names what there is
+		"unknown":           {Options{Entries: []Entry{{Name: "x", Use: "sandbox:nope"}}}, nil, 0, `tool "x": unknown use "sandbox:nope"; known are `}, // names what there is
 		"bad option":        {Options{Entries: []Entry{{Name: "glob", Use: "sandbox:glob", Extra: map[string]any{"max_results": "many"}}}}, nil, 0, "max_results"},
 	} {
 		c.o.Makers = makers

@@ -2,36 +2,27 @@ package web
 
 import (
 	"context"
-	"net/url"
 	"strconv"
-
-	"deerflow/internal/thread"
 )
 
 // braveImagesMost is how many images a search can give.
 const braveImagesMost = 200
 
-// braveImages asks Brave for images. Options: api_key, base_url, timeout (30),
-// max_results (5), country, search_lang, safesearch (off or strict), spellcheck.
-type braveImages struct{ Options }
+func newBraveImages(o Options) ImageSearcher { return brave{o} }
 
-func newBraveImages(o Options) ImageSearcher { return braveImages{o} }
-
-// SearchImages asks /images/search.
-func (b braveImages) SearchImages(ctx context.Context, q ImageQuery) ([]Image, error) {
-	key, err := b.NeedKey("BRAVE_SEARCH_API_KEY")
+// SearchImages asks for images. Further option: spellcheck. Of safesearch, Brave
+// knows only off and strict here.
+func (b brave) SearchImages(ctx context.Context, q ImageQuery) ([]Image, error) {
+	count := b.Count(Query{Max: q.Max}, 5, braveImagesMost)
+	request, err := b.request("/res/v1/images/search", q.Text, count, "country", "search_lang", "safesearch")
 	if err != nil {
 		return nil, err
 	}
-	count := b.Count(Query{Max: q.Max}, 5, braveImagesMost)
-	query := url.Values{"q": {thread.FirstRunes(q.Text, 400)}, "count": {strconv.Itoa(count)}}
-	for _, name := range []string{"country", "search_lang", "safesearch"} {
-		if value := b.Text(name); value != "" {
-			query.Set(name, value)
-		}
+	if safe := request.Query.Get("safesearch"); safe != "" && safe != "off" {
+		request.Query.Set("safesearch", "strict")
 	}
 	if _, there := b.Values["spellcheck"]; there {
-		query.Set("spellcheck", strconv.FormatBool(b.Bool("spellcheck")))
+		request.Query.Set("spellcheck", strconv.FormatBool(b.Bool("spellcheck")))
 	}
 	var answer struct {
 		Results List[struct {
@@ -50,12 +41,7 @@ func (b braveImages) SearchImages(ctx context.Context, q ImageQuery) ([]Image, e
 			} `json:"properties"`
 		}] `json:"results"`
 	}
-	err = b.Client.Decode(ctx, Request{
-		Service: "Brave Search API", URL: b.BaseURL("https://api.search.brave.com/res/v1") + "/images/search", Query: query,
-		Header: map[string]string{"X-Subscription-Token": key}, Secrets: []string{key},
-		Timeout: b.Seconds("timeout", DefaultTimeout),
-	}, &answer)
-	if err != nil {
+	if err := b.Client.Decode(ctx, request, &answer); err != nil {
 		return nil, err
 	}
 	var found foundImages

@@ -12,7 +12,7 @@ func TestBraveImages(t *testing.T) {
 	t.Parallel()
 	conform(t, wire{
 		provider: "brave", tool: "image_search",
-		values: map[string]any{"country": "DE", "search_lang": "de", "safesearch": "strict", "spellcheck": "off", "max_results": "500"},
+		values: map[string]any{"country": "DE", "search_lang": "de", "safesearch": "moderate", "spellcheck": "off", "max_results": "500"},
 		ok: `{"type": "images", "results": [{"title": "Ebb", "url": "https://a.example/ebb", "source": "a.example",
 			"thumbnail": {"src": "https://t.example/small.png", "width": 500, "height": 300},
 			"properties": {"url": "https://a.example/full.png", "width": 1600, "height": 900}}, 3]}`,
@@ -23,7 +23,7 @@ func TestBraveImages(t *testing.T) {
 		empty: `{"results": []}`,
 		check: func(t *testing.T, r *http.Request, _ string) {
 			t.Helper()
-			require.Equal(t, "GET /images/search", r.Method+" "+r.URL.Path)
+			require.Equal(t, "GET /res/v1/images/search", r.Method+" "+r.URL.Path)
 			require.Equal(t, secretKey, r.Header.Get("X-Subscription-Token"))
 			require.Equal(t, "application/json", r.Header.Get("Accept"))
 			require.Equal(t, "count=200&country=DE&q=tides+at+sea&safesearch=strict&search_lang=de&spellcheck=false", r.URL.RawQuery)

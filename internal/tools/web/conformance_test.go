@@ -28,6 +28,7 @@ type wire struct {
 	provider string
 	tool     string         // web_search, web_fetch, image_search or web_capture
 	values   map[string]any // options beside base_url, api_key and the timeout
+	keyless  bool           // it takes no key
 	timeout  string         // name of the option for the timeout; empty is timeout
 	target   string         // the page to fetch; empty is a public one
 
@@ -102,7 +103,7 @@ func (w wire) refused(t *testing.T) {
 		require.Equal(t, status, e.Status)
 		require.Equal(t, 7*time.Second, e.RetryAfter)
 		require.Contains(t, e.Message, fmt.Sprintf("HTTP %d", status))
-		require.NotContains(t, e.Message, secretKey)
+		require.Equal(t, w.keyless, strings.Contains(e.Message, secretKey), "a key in an error")
 		require.Len(t, seen.all, 1, "a refusal is not asked for again")
 	}
 	_, _, err := w.call(t, answering(said{status: 502, header: map[string]string{"Content-Type": "text/html"}, body: "<html><h1>Bad gateway</h1>"}))
@@ -207,8 +208,11 @@ func (w wire) options(t *testing.T, h http.HandlerFunc) (Options, *seen) {
 		s.mu.Unlock()
 		h(rw, r)
 	}))
-	o := testOptions(t, w.provider, w.tool, map[string]any{"base_url": server.URL, "api_key": secretKey})
+	o := testOptions(t, w.provider, w.tool, map[string]any{"base_url": server.URL})
 	t.Cleanup(server.Close)
+	if !w.keyless {
+		o.Values["api_key"] = secretKey
+	}
 	for name, value := range w.values {
 		o.Values[name] = value
 	}

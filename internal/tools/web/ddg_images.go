@@ -10,7 +10,6 @@ import (
 
 const (
 	ddgImagesAddress = "https://duckduckgo.com"
-	ddgImagesService = "DuckDuckGo"
 	ddgImagesMost    = 100 // one page of results
 )
 
@@ -31,7 +30,7 @@ func (d ddgImages) SearchImages(ctx context.Context, q ImageQuery) ([]Image, err
 		return nil, err
 	}
 	request := d.request("/i.js", url.Values{
-		"o": {"json"}, "q": {q.Text}, "l": {cmp.Or(strings.ToLower(d.Text("region")), "wt-wt")},
+		"o": {"json"}, "q": {q.Text}, "l": {ddgRegion(d.Text("region"), q.Text)},
 		"vqd": {token}, "p": {d.safety()}, "ct": {"AT"}, "f": {d.filters(q)},
 	})
 	request.Header["Referer"] = d.BaseURL(ddgImagesAddress) + "/"
@@ -59,7 +58,7 @@ func (d ddgImages) SearchImages(ctx context.Context, q ImageQuery) ([]Image, err
 
 func (d ddgImages) request(path string, query url.Values) Request {
 	return Request{
-		Service: ddgImagesService, URL: d.BaseURL(ddgImagesAddress) + path, Query: query,
+		Service: ddgService, URL: d.BaseURL(ddgImagesAddress) + path, Query: query,
 		Header: map[string]string{}, Timeout: d.Seconds("timeout", DefaultTimeout),
 	}
 }
@@ -77,7 +76,7 @@ func (d ddgImages) token(ctx context.Context, query string) (string, error) {
 	}
 	m := ddgToken.FindSubmatch(response.Body)
 	if m == nil {
-		return "", Malformed(ddgImagesService)
+		return "", Malformed(ddgService)
 	}
 	return string(m[1]), nil
 }

@@ -90,7 +90,7 @@ func TestServicesThatAreLedInside(t *testing.T) {
 func TestResponded(t *testing.T) {
 	t.Parallel()
 	for status, want := range map[int]string{
-		0: "", 200: "", 204: "", 304: "", 399: "", http.StatusForbidden: "target page responded 403 Forbidden", 599: "warning: target page responded 599",
+		0: "", 200: "", 204: "", 304: "", 399: "", http.StatusForbidden: "target page responded 403 Forbidden", 599: "target page responded 599",
 	} {
 		var p Page
 		p.responded(status)

@@ -20,8 +20,9 @@ func Providers() []Provider {
 	return []Provider{
 		{Name: "http", Fetch: newHTTP},
 		{Name: "tavily", Search: newTavilySearch, Fetch: newTavilyFetch},
-		{Name: "brave", Images: newBraveImages},
-		{Name: "ddg", Images: newDDGImages},
+		{Name: "brave", Search: newBraveSearch, Images: newBraveImages},
+		{Name: "ddg", Search: newDDGSearch, Images: newDDGImages},
+		{Name: "searxng", Search: newSearXNG},
 		{Name: "serper", Search: newSerperSearch, Images: newSerperImages},
 		{Name: "exa", Search: newExaSearch, Fetch: newExaFetch},
 		{Name: "firecrawl", Search: newFirecrawlSearch, Fetch: newFirecrawlFetch},
