@@ -105,7 +105,7 @@ func (e exa) Fetch(ctx context.Context, address string) (Page, error) {
 			continue
 		}
 		if s.Error.Status >= 400 {
-			return Page{}, StatusError("the page", int(s.Error.Status), 0, s.Error.Tag.String())
+			return Page{}, PageError(int(s.Error.Status), 0, s.Error.Tag.String())
 		}
 		return Page{}, failed(KindNoContent, "No content found: %s could not read the page (%.80s)", exaService, s.Error.Tag)
 	}
