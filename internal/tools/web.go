@@ -20,12 +20,17 @@ func webMakers(o Options) makers {
 	if o.Web == nil {
 		o.Web = web.NewClient(web.ClientOptions{})
 	}
+	warn := func(text string) {
+		if o.Warn != nil {
+			o.Warn(Warning(text))
+		}
+	}
 	all := makers{}
 	for _, p := range web.Providers() {
 		options := func(tool string, e Entry) web.Options {
 			return web.Options{
 				Provider: p.Name, Tool: tool, Values: e.Extra, Siblings: siblings(o.Entries, p.Name),
-				Client: o.Web, Getenv: o.Getenv, Warn: o.Warn,
+				Client: o.Web, Getenv: o.Getenv, Warn: warn,
 			}
 		}
 		if p.Search != nil {
@@ -66,7 +71,7 @@ func webProblem(ctx context.Context, o web.Options, err error) (string, error) {
 	if !errors.As(err, &known) {
 		return "", err
 	}
-	if known.Kind == web.KindConfig && o.Warn != nil {
+	if known.Kind == web.KindConfig {
 		o.Warn(o.Tool + " (" + o.Provider + "): " + known.Message)
 	}
 	return known.Message, nil
