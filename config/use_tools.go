@@ -1,6 +1,7 @@
 package config
 
 import (
+	"maps"
 	"slices"
 	"strings"
 )
@@ -132,9 +133,9 @@ func (d *decoder) finishTools(c *Config) {
 func (d *decoder) finishTool(t *Tool, path string) bool {
 	use, known := canonicalTool(t.Use)
 	if !known {
-		d.errorf(d.line(path, "use"), "%s.use: unknown tool %s; this version has: sandbox:%s; "+
+		d.errorf(d.line(path, "use"), "%s.use: unknown tool %s; this version has: %s; "+
 			"a tool of your own is added as an MCP server%s", path, d.given(path+".use", t.Use),
-			strings.Join(sandboxToolNames(), ", sandbox:"), didYouMean(t.Use, knownTools()))
+			strings.Join(uses(), ", "), didYouMean(t.Use, knownTools()))
 		return false
 	}
 	t.Use = use
@@ -145,10 +146,29 @@ func (d *decoder) finishTool(t *Tool, path string) bool {
 
 // knownTools are the names to suggest for a misspelt use.
 func knownTools() []string {
-	names := sandboxToolNames()
-	all := make([]string, 0, 2*len(names))
-	for _, name := range names {
-		all = append(all, sandboxTools+":"+name, "deerflow.sandbox.tools:"+name+"_tool")
+	var all []string
+	for _, use := range uses() {
+		provider, name, _ := strings.Cut(use, ":")
+		module := "deerflow.community." + provider
+		if provider == sandboxTools {
+			module = "deerflow." + sandboxTools
+		}
+		all = append(all, use, module+".tools:"+name+"_tool")
+	}
+	return all
+}
+
+// uses are the tools that this version has, in order.
+func uses() []string {
+	var all []string
+	for _, name := range sandboxToolNames() {
+		all = append(all, sandboxTools+":"+name)
+	}
+	providers := webProviders()
+	for _, provider := range slices.Sorted(maps.Keys(providers)) {
+		for _, tool := range providers[provider].tools {
+			all = append(all, provider+":"+tool)
+		}
 	}
 	return all
 }
