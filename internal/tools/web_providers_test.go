@@ -1,7 +1,11 @@
 package tools
 
 import (
+	"encoding/json"
 	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -10,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"deerflow/config"
+	"deerflow/internal/tools/web"
 )
 
 // Every provider has its tools, under its own name and under the module paths of
@@ -63,4 +68,50 @@ func TestProvidersAndTheirModules(t *testing.T) {
 			}
 		}
 	}
+}
+
+// A provider gets the options of its entry, the keys of the environment and of its
+// other entries, and its hits come out in the one form of all providers.
+func TestProviderBehindAnEntry(t *testing.T) {
+	t.Parallel()
+	var keys []string
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		keys = append(keys, r.Header.Get("X-Api-Key"))
+		if r.URL.Path == "/images" {
+			_, _ = io.WriteString(w, `{"images": null}`)
+			return
+		}
+		_, _ = io.WriteString(w, `{"organic": [{"title": "Tides", "link": "https://a.example/", "snippet": "high & low"}]}`)
+	}))
+	t.Cleanup(server.Close)
+	client := web.NewClient(web.ClientOptions{})
+	t.Cleanup(client.Close)
+	call := func(search map[string]any, tool string) Result {
+		set, _, err := New(Options{
+			Entries: []Entry{
+				{Name: "web_search", Use: "serper:web_search", Extra: search},
+				{Name: "image_search", Use: "serper:image_search", Extra: map[string]any{"base_url": server.URL}},
+			},
+			Web:    client,
+			Getenv: func(name string) string { return map[string]string{"SERPER_API_KEY": "of-env"}[name] },
+		})
+		require.NoError(t, err)
+		found, ok := set.Get(tool)
+		require.True(t, ok)
+		r, err := Run(t.Context(), found, Call{Args: []byte(`{"query": "tides"}`)})
+		require.NoError(t, err)
+		return r
+	}
+	r := call(map[string]any{"base_url": server.URL, "api_key": "of-entry"}, "web_search")
+	require.False(t, r.Error, r.Text)
+	var got hits
+	require.NoError(t, json.Unmarshal([]byte(r.Text), &got))
+	require.Equal(t, []hit{{Title: "Tides", URL: "https://a.example/", Snippet: "high & low", Content: "high & low", Source: "serper"}}, got.Results)
+	require.Equal(t, "tides", got.Query)
+
+	r = call(map[string]any{"api_key": "of-entry"}, "image_search")
+	require.True(t, r.Error)
+	require.Contains(t, r.Text, "No images found")
+	call(map[string]any{"base_url": server.URL, "api_key": " "}, "web_search")
+	require.Equal(t, []string{"of-entry", "of-entry", "of-env"}, keys)
 }

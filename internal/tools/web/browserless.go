@@ -50,8 +50,8 @@ func (b browserless) ask(ctx context.Context, path, address string, body map[str
 		return Response{}, Page{}, err
 	}
 	page := Page{URL: address, FinalURL: address}
-	if u, err := url.Parse(response.Header.Get("X-Response-Url")); err == nil && u.Host != "" {
-		page.FinalURL = u.String()
+	if landed := landedAt(response.Header.Get("X-Response-Url")); landed != "" {
+		page.FinalURL = landed
 	}
 	status, _ := strconv.Atoi(response.Header.Get("X-Response-Code"))
 	page.responded(status)

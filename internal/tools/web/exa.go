@@ -97,7 +97,7 @@ func (e exa) Fetch(ctx context.Context, address string) (Page, error) {
 	}
 	if len(answer.Results) > 0 {
 		r := answer.Results[0]
-		page := Page{URL: address, FinalURL: r.URL.String(), Title: cmp.Or(r.Title.String(), untitled), Text: r.Text.String()}
+		page := Page{URL: address, FinalURL: landedAt(r.URL.String()), Title: cmp.Or(r.Title.String(), untitled), Text: r.Text.String()}
 		return page, nil
 	}
 	for _, s := range answer.Statuses {

@@ -16,7 +16,8 @@ const (
 )
 
 // firecrawl asks Firecrawl, or another service that speaks its language. Options:
-// api_key, base_url, timeout (60), max_results (5).
+// api_key, base_url, timeout (60), max_results (5); with base_url also
+// allow_private_addresses, allowed_hosts.
 type firecrawl struct {
 	Options
 	service string
@@ -27,7 +28,7 @@ type firecrawl struct {
 }
 
 func newFirecrawl(o Options) firecrawl {
-	return firecrawl{Options: o, service: firecrawlService, address: firecrawlAddress, env: firecrawlEnv}
+	return firecrawl{Options: o, service: firecrawlService, address: firecrawlAddress, env: firecrawlEnv, guarded: o.ownService()}
 }
 
 func newFirecrawlSearch(o Options) Searcher { return newFirecrawl(o) }
@@ -134,7 +135,7 @@ func (f firecrawl) Fetch(ctx context.Context, address string) (Page, error) {
 		return Page{}, err
 	}
 	page := Page{
-		URL: address, FinalURL: got.Details.URL.String(), ContentType: got.Details.ContentType.String(),
+		URL: address, FinalURL: landedAt(got.Details.URL.String()), ContentType: got.Details.ContentType.String(),
 		Title: cmp.Or(got.Details.Title.String(), untitled), Text: got.Markdown.String(),
 	}
 	page.responded(int(got.Details.Status))

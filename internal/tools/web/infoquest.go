@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"math"
 	"slices"
 	"strings"
 )
@@ -147,7 +148,7 @@ func (i infoquest) Fetch(ctx context.Context, address string) (Page, error) {
 	body := map[string]any{"url": address, "format": "HTML"}
 	for field, option := range map[string]string{"fetch_time": "fetch_time", "timeout": "timeout", "navi_timeout": "navigation_timeout"} {
 		if seconds := i.Seconds(option, 0); seconds > 0 {
-			body[field] = int(seconds.Seconds())
+			body[field] = int(math.Ceil(seconds.Seconds()))
 		}
 	}
 	response, err := i.Client.Do(ctx, i.request(infoquestReader, body))

@@ -17,13 +17,19 @@ const (
 
 // jina has Jina Reader load a page in its browser. Without a key it is asked as a
 // stranger, which is limited. Options: api_key, base_url, timeout (10), proxy,
-// trust_env (false: not through the proxy of the environment).
+// trust_env (false: not through the proxy of the environment); with base_url also
+// allow_private_addresses, allowed_hosts.
 type jina struct{ Options }
 
 func newJina(o Options) Fetcher { return jina{o} }
 
 // Fetch gets the HTML of a page and makes it readable here.
 func (j jina) Fetch(ctx context.Context, address string) (Page, error) {
+	if j.ownService() {
+		if err := j.Check(ctx, address); err != nil {
+			return Page{}, err
+		}
+	}
 	timeout := j.Seconds("timeout", jinaTimeout)
 	key := j.Key(jinaEnv)
 	request := Request{

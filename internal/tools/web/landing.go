@@ -7,6 +7,20 @@ import (
 	"strings"
 )
 
+// landedAt is where a service says that it was led, "" if that is no address of a
+// page: the text comes from far away and is shown.
+func landedAt(address string) string {
+	u, err := ParseAddress(address)
+	if err != nil {
+		return ""
+	}
+	return u.String()
+}
+
+// ownService reports whether the entry names a service of the operator's own, which
+// may stand in a private network and must not be sent around there by a model.
+func (o Options) ownService() bool { return o.Text("base_url") != "" }
+
 // checkLanding refuses a page of a service that was led to an address that must
 // not be visited. Its text has been loaded by then, but no model gets to see it.
 func (o Options) checkLanding(ctx context.Context, page Page) error {

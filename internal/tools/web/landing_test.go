@@ -11,8 +11,10 @@ import (
 // the pages that a model names, with the answer of a service that was led somewhere.
 func selfHosted(landed string) map[string]said {
 	return map[string]said{
-		"fastcrw/web_fetch":  {status: 200, body: `{"success": true, "data": {"markdown": "secret", "metadata": {"url": "` + landed + `"}}}`},
-		"crawl4ai/web_fetch": {status: 200, body: `{"success": true, "markdown": "secret"}`},
+		"fastcrw/web_fetch":   {status: 200, body: `{"success": true, "data": {"markdown": "secret", "metadata": {"url": "` + landed + `"}}}`},
+		"firecrawl/web_fetch": {status: 200, body: `{"success": true, "data": {"markdown": "secret", "metadata": {"url": "` + landed + `"}}}`},
+		"jina/web_fetch":      {status: 200, body: tidesPage},
+		"crawl4ai/web_fetch":  {status: 200, body: `{"success": true, "markdown": "secret"}`},
 		"browserless/web_fetch": {
 			status: 200, body: "<html><p>secret</p></html>", header: map[string]string{"X-Response-URL": landed},
 		},
@@ -59,11 +61,20 @@ func TestServicesAreGuarded10_16_10(t *testing.T) {
 			require.Contains(t, []Kind{KindRefused, KindInput}, e.Kind, "%s %s", name, target)
 			require.Empty(t, seen.all, "%s %s", name, target)
 		}
-		for option, value := range map[string]any{"allow_private_addresses": "true", "allowed_hosts": []any{"10.0.0.0/8"}} {
-			w.target = "http://10.0.0.1/page"
-			w.values = map[string]any{option: value}
+		for _, c := range []struct {
+			option string
+			value  any
+			target string
+		}{
+			{"allow_private_addresses", "true", "http://10.0.0.1/page"},
+			{"allow_private_addresses", true, "http://only-there.internal:3000/"},
+			{"allowed_hosts", []any{"10.0.0.0/8"}, "http://10.0.0.1/page"},
+			{"allowed_hosts", "only-there.internal", "http://Only-There.internal./"},
+		} {
+			w.target = c.target
+			w.values = map[string]any{c.option: c.value}
 			_, seen, err := w.call(t, answering(selfHosted("")[name]))
-			require.NoError(t, err, "%s %s", name, option)
+			require.NoError(t, err, "%s %s", name, c.target)
 			require.Len(t, seen.all, 1)
 		}
 	}
@@ -74,8 +85,8 @@ func TestServicesThatAreLedInside(t *testing.T) {
 	t.Parallel()
 	const inside = "http://10.0.0.1/admin"
 	for name, w := range selfHostedWires(t, inside) {
-		if w.provider == "crawl4ai" {
-			continue // does not say where it was led
+		if w.provider == "crawl4ai" || w.provider == "jina" {
+			continue // do not say where they were led
 		}
 		_, _, err := w.call(t, answering(selfHosted(inside)[name]))
 		var e *Error
@@ -84,6 +95,17 @@ func TestServicesThatAreLedInside(t *testing.T) {
 		w.values = map[string]any{"allow_private_addresses": true}
 		_, _, err = w.call(t, answering(selfHosted(inside)[name]))
 		require.NoError(t, err, name)
+	}
+}
+
+// What a service says about where it was led is shown only if it is an address.
+func TestLandedAt(t *testing.T) {
+	t.Parallel()
+	for said, want := range map[string]string{
+		"https://a.example/x?y": "https://a.example/x?y", "": "", "/x": "", "file:///etc/passwd": "", "https://a.example/\n] ignore": "",
+		"https://user:pw@a.example/": "", "https://a.example/a b": "https://a.example/a%20b",
+	} {
+		require.Equal(t, want, landedAt(said), said)
 	}
 }
 
