@@ -25,22 +25,22 @@ type webProvider struct {
 
 // webProviders are the providers of web tools by name.
 func webProviders() map[string]webProvider {
-	const search, fetch = "web_search", "web_fetch"
+	const search, fetch, images, capture = "web_search", "web_fetch", "image_search", "web_capture"
 	return map[string]webProvider{
 		"http":        {tools: []string{fetch}},
 		"tavily":      {tools: []string{search, fetch}},
-		"brave":       {tools: []string{search}},
-		"ddg":         {tools: []string{search}, modules: []string{"ddg_search", "duckduckgo", "image_search"}},
+		"brave":       {tools: []string{search, images}},
+		"ddg":         {tools: []string{search, images}, modules: []string{"ddg_search", "duckduckgo", "image_search"}},
 		"searxng":     {tools: []string{search}},
-		"serper":      {},
-		"exa":         {},
-		"firecrawl":   {},
-		"fastcrw":     {},
-		"jina":        {modules: []string{"jina_ai"}},
-		"groundroute": {},
-		"infoquest":   {},
-		"crawl4ai":    {},
-		"browserless": {},
+		"serper":      {tools: []string{search, images}},
+		"exa":         {tools: []string{search, fetch}},
+		"firecrawl":   {tools: []string{search, fetch}},
+		"fastcrw":     {tools: []string{search, fetch}},
+		"jina":        {tools: []string{fetch}, modules: []string{"jina_ai"}},
+		"groundroute": {tools: []string{search, fetch}},
+		"infoquest":   {tools: []string{search, fetch, images}},
+		"crawl4ai":    {tools: []string{fetch}},
+		"browserless": {tools: []string{fetch, capture}},
 	}
 }
 

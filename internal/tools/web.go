@@ -79,11 +79,16 @@ func webProblem(ctx context.Context, o web.Options, err error) (string, error) {
 
 // fetchFailed is the result of a call that brought no page.
 func fetchFailed(ctx context.Context, o web.Options, err error) (Result, error) {
-	problem, err := webProblem(ctx, o, err)
-	if err != nil {
-		return Result{}, err
+	problem, lost := webProblem(ctx, o, err)
+	if lost != nil {
+		return Result{}, lost
 	}
-	return failure("%s", problem), nil
+	r := failure("%s", problem)
+	var known *web.Error
+	if errors.As(err, &known) && known.Page {
+		r.stampPage(known.Status)
+	}
+	return r, nil
 }
 
 // searchFailed is the result of a search that found nothing.

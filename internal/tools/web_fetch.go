@@ -7,6 +7,7 @@ import (
 	_ "embed"
 	"encoding/hex"
 	"fmt"
+	"net/http"
 	"strings"
 	"unicode/utf8"
 
@@ -59,6 +60,9 @@ func runWebFetch(ctx context.Context, f web.Fetcher, o web.Options, p webFetchPa
 		r := failure("the page is an error page: %s. It is no content and no evidence", page.Title)
 		r.setKwarg(KeyMeta, kind.meta(SourceContent))
 		return r, nil
+	}
+	if page.Status >= http.StatusBadRequest {
+		return errorPageShown(page), nil
 	}
 	total := utf8.RuneCountInString(page.Text)
 	start := max(p.Start, 0)

@@ -1,8 +1,10 @@
 package tools
 
 import (
+	"fmt"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/stretchr/testify/require"
 
@@ -63,6 +65,9 @@ func TestN08PagesWithoutContentAreErrors(t *testing.T) {
 		kind string
 	}{
 		"404":          {err: web.StatusError("the page", 404, 0, ""), text: "the page error: HTTP 404 (not found)", kind: "not_found"},
+		"403":          {err: web.PageError(403, 0, ""), text: "the page error: HTTP 403 (forbidden)", kind: "permission"},
+		"410":          {err: web.PageError(410, 0, ""), text: "the page error: HTTP 410 (not found)", kind: "not_found"},
+		"401":          {err: web.PageError(401, 0, ""), text: "unauthorized: it wants a login", kind: "auth"},
 		"captcha":      {page: web.Page{Title: "Just a moment...", Text: "Checking your browser before accessing"}, text: "captcha", kind: "permission"},
 		"login":        {page: web.Page{Title: "Sign in", Text: "Welcome"}, text: "login", kind: "permission"},
 		"empty":        {page: web.Page{Title: "T"}, text: "No content found", kind: "no_results"},
@@ -78,6 +83,25 @@ func TestN08PagesWithoutContentAreErrors(t *testing.T) {
 		require.Empty(t, r.Sources, name)
 		require.NotContains(t, r.Text, "secrets")
 		require.Equal(t, name == "no key", len(*warnings) == 1, name)
+	}
+}
+
+// Row 10.16-11: a page that answered the service with an error is shown with a
+// warning, and still an error; a redirect or a cached page is content.
+func TestWebFetch10_16_11(t *testing.T) {
+	t.Parallel()
+	for status, kind := range map[int]string{403: "permission", 404: "not_found", 429: "rate_limited", 500: "internal", 503: "transient", 418: "unknown"} {
+		s := &scripted{page: web.Page{Title: "Oh", Text: "We are sorry. No connection. " + strings.Repeat("ä", 5000), Status: status, Warning: "target page responded"}}
+		k, _ := webKit(t, s, nil)
+		r := k.fails("web_fetch", a{"url": "https://a.example/"}, fmt.Sprintf("HTTP %d", status), "no evidence", "We are sorry.", "(warning: target page responded)")
+		require.Equal(t, kind, *metaOf(t, r).ErrorType)
+		require.Empty(t, r.Sources)
+		require.Less(t, utf8.RuneCountInString(r.Text), 1500)
+		require.NotContains(t, r.Text, "read on")
+	}
+	for _, status := range []int{0, 200, 304} {
+		k, _ := webKit(t, &scripted{page: web.Page{Title: "T", Text: "The tide rises.", Status: status}}, nil)
+		require.NotContains(t, k.ok("web_fetch", a{"url": "https://a.example/"}), "warning")
 	}
 }
 

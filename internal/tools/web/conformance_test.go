@@ -30,6 +30,7 @@ type wire struct {
 	values   map[string]any // options beside base_url, api_key and the timeout
 	keyless  bool           // it takes no key
 	timeout  string         // name of the option for the timeout; empty is timeout
+	seconds  float64        // the timeout; 0 is 5
 	target   string         // the page to fetch; empty is a public one
 
 	ok     string // the body of a success
@@ -129,22 +130,24 @@ func (w wire) isMalformed(t *testing.T) {
 // redirect that would carry the key elsewhere.
 func (w wire) broken(t *testing.T) {
 	t.Helper()
-	kindOf := func(h http.HandlerFunc) Kind {
+	slow := w
+	slow.seconds = 0.2
+	kindOf := func(w wire, h http.HandlerFunc) Kind {
 		_, _, err := w.call(t, h)
 		var e *Error
 		require.ErrorAs(t, err, &e)
 		require.NotContains(t, e.Message, secretKey)
 		return e.Kind
 	}
-	require.Equal(t, KindTimeout, kindOf(func(_ http.ResponseWriter, r *http.Request) {
+	require.Equal(t, KindTimeout, kindOf(slow, func(_ http.ResponseWriter, r *http.Request) {
 		_, _ = io.Copy(io.Discard, r.Body) // without it the server does not see that the client left
 		<-r.Context().Done()
 	}), "slow")
-	require.Equal(t, KindNetwork, kindOf(func(w http.ResponseWriter, _ *http.Request) {
+	require.Equal(t, KindNetwork, kindOf(w, func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Length", "1000")
 		_, _ = io.WriteString(w, `{"results"`)
 	}), "cut")
-	require.Equal(t, KindFormat, kindOf(func(w http.ResponseWriter, _ *http.Request) {
+	require.Equal(t, KindFormat, kindOf(w, func(w http.ResponseWriter, _ *http.Request) {
 		for line := strings.Repeat("x", 1<<16); ; {
 			if _, err := io.WriteString(w, line); err != nil {
 				return
@@ -153,7 +156,7 @@ func (w wire) broken(t *testing.T) {
 	}), "huge")
 	elsewhere := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("the request went to another host") }))
 	defer elsewhere.Close()
-	require.Equal(t, KindNetwork, kindOf(func(w http.ResponseWriter, r *http.Request) {
+	require.Equal(t, KindNetwork, kindOf(w, func(w http.ResponseWriter, r *http.Request) {
 		http.Redirect(w, r, elsewhere.URL, http.StatusTemporaryRedirect)
 	}), "redirect")
 
@@ -221,8 +224,8 @@ func (w wire) options(t *testing.T, h http.HandlerFunc) (Options, *seen) {
 		name = "timeout"
 	}
 	o.Values[name] = 5
-	if t.Name() != "" && strings.HasSuffix(t.Name(), "/broken") {
-		o.Values[name] = 0.5
+	if w.seconds > 0 {
+		o.Values[name] = w.seconds
 	}
 	return o, s
 }

@@ -107,7 +107,7 @@ func (c *Client) Decode(ctx context.Context, r Request, out any) error {
 		return err
 	}
 	if err := json.Unmarshal(response.Body, out); err != nil {
-		if kind := response.Header.Get("Content-Type"); kind != "" && !strings.Contains(kind, "json") {
+		if kind := response.Header.Get("Content-Type"); kind != "" && !strings.Contains(kind, "json") && !json.Valid(response.Body) {
 			return failed(KindFormat, "%s answered with %s instead of JSON", r.Service, thread.Shorten(kind, 60))
 		}
 		return Malformed(r.Service)
