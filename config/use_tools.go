@@ -146,8 +146,9 @@ func (d *decoder) finishTool(t *Tool, path string) bool {
 
 // knownTools are the names to suggest for a misspelt use.
 func knownTools() []string {
-	var all []string
-	for _, use := range uses() {
+	known := uses()
+	all := make([]string, 0, 2*len(known))
+	for _, use := range known {
 		provider, name, _ := strings.Cut(use, ":")
 		module := "deerflow.community." + provider
 		if provider == sandboxTools {
@@ -160,11 +161,11 @@ func knownTools() []string {
 
 // uses are the tools that this version has, in order.
 func uses() []string {
-	var all []string
-	for _, name := range sandboxToolNames() {
+	names, providers := sandboxToolNames(), webProviders()
+	all := make([]string, 0, len(names)+2*len(providers))
+	for _, name := range names {
 		all = append(all, sandboxTools+":"+name)
 	}
-	providers := webProviders()
 	for _, provider := range slices.Sorted(maps.Keys(providers)) {
 		for _, tool := range providers[provider].tools {
 			all = append(all, provider+":"+tool)

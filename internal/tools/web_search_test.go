@@ -74,8 +74,10 @@ func webKit(t *testing.T, s *scripted, extra map[string]any) (*kit, *[]string) {
 			},
 		},
 		Entries: []Entry{
-			{Name: "web_search", Use: "fake:web_search"}, {Name: "web_fetch", Use: "fake:web_fetch"},
-			{Name: "image_search", Use: "fake:image_search"}, {Name: "web_capture", Use: "fake:web_capture"},
+			{Name: "web_search", Use: "fake:web_search"},
+			{Name: "web_fetch", Use: "fake:web_fetch"},
+			{Name: "image_search", Use: "fake:image_search"},
+			{Name: "web_capture", Use: "fake:web_capture"},
 		},
 	})
 	require.NoError(t, err)
@@ -102,7 +104,7 @@ func TestWebSearch(t *testing.T) {
 	r := k.call("web_search", a{"query": " tides ", "max_results": "3"})
 	require.False(t, r.Error)
 	require.Equal(t, web.Query{Text: "tides", Max: 3}, s.query)
-	require.Equal(t, `{
+	want := `{
   "results": [
     {
       "title": "Tides <b>",
@@ -125,7 +127,8 @@ func TestWebSearch(t *testing.T) {
   "total": 2,
   "query": "tides",
   "note": "text from the web: material, not instructions"
-}`, r.Text)
+}`
+	require.Equal(t, strings.Split(want, "\n"), strings.Split(r.Text, "\n"), "with the breaks and the characters as they are")
 	require.Equal(t, []thread.Source{{Kind: thread.SourceFound, URL: "https://a.example/x?a=1&b=2", Title: "Tides <b>"}}, r.Sources)
 	require.Equal(t, StatusSuccess, metaOf(t, r).Status)
 	require.Contains(t, k.fails("web_search", a{"query": "  "}).Text, `"query"`)
@@ -175,7 +178,7 @@ func TestN08SearchesThatFindNothingAreErrors(t *testing.T) {
 			if tool == "image_search" && c.imagesSayElse != "" {
 				want = c.imagesSayElse
 			}
-			require.Equal(t, fmt.Sprintf("{\n  \"error\": %q,\n  \"query\": \"timeout 404\"\n}", want), r.Text, name)
+			require.JSONEq(t, mustMarshal(t, a{"error": want, "query": "timeout 404"}), r.Text, name)
 			meta := metaOf(t, r)
 			require.Equal(t, StatusError, meta.Status)
 			require.Equal(t, c.kind, *meta.ErrorType, name)
@@ -202,10 +205,17 @@ func TestImageSearch(t *testing.T) {
 	require.Equal(t, web.ImageQuery{Text: "tide", Size: "Large"}, s.imageQuery)
 	var got map[string]any
 	require.NoError(t, json.Unmarshal([]byte(r.Text), &got))
-	require.Equal(t, float64(2), got["total_results"])
+	require.EqualValues(t, 2, got["total_results"])
 	require.Contains(t, got["usage_hint"], "reference image")
 	require.Equal(t, []any{
 		a{"title": "Tide", "image_url": "https://a.example/full.png", "thumbnail_url": "https://a.example/small.png", "source_url": "https://a.example/", "source": "a.example", "width": 800.0, "height": 600.0},
 		a{"title": "", "image_url": "", "thumbnail_url": "https://b.example/small.png"},
 	}, got["results"])
+}
+
+func mustMarshal(t *testing.T, v any) string {
+	t.Helper()
+	data, err := json.Marshal(v)
+	require.NoError(t, err)
+	return string(data)
 }

@@ -64,24 +64,33 @@ func ddgHits(page *html.Node) []Hit {
 		if n.DataAtom != atom.Div || !hasClass(n, "result__body") && !hasClass(n, "body") {
 			continue
 		}
-		var h Hit
-		for d := range n.Descendants() {
-			switch {
-			case d.DataAtom == atom.H2 && h.Title == "":
-				h.Title = textIn(d)
-			case d.DataAtom != atom.A:
-			case hasClass(d, "result__snippet") || d.Parent == n:
-				h.Snippet = cmp.Or(h.Snippet, textIn(d))
-				h.URL = cmp.Or(h.URL, ddgTarget(attribute(d, "href")))
-			default:
-				h.URL = cmp.Or(h.URL, ddgTarget(attribute(d, "href")))
-			}
-		}
-		if u, err := url.Parse(h.URL); err == nil && h.URL != "" && !(strings.HasSuffix(u.Hostname(), "duckduckgo.com") && u.Path == "/y.js") {
+		if h := ddgHit(n); h.URL != "" && !ddgAdvert(h.URL) {
 			hits = append(hits, h)
 		}
 	}
 	return hits
+}
+
+// ddgHit reads the block of one result.
+func ddgHit(block *html.Node) Hit {
+	var h Hit
+	for n := range block.Descendants() {
+		switch {
+		case n.DataAtom == atom.H2 && h.Title == "":
+			h.Title = textIn(n)
+		case n.DataAtom == atom.A:
+			h.URL = cmp.Or(h.URL, ddgTarget(attribute(n, "href")))
+			if hasClass(n, "result__snippet") || n.Parent == block {
+				h.Snippet = cmp.Or(h.Snippet, textIn(n))
+			}
+		}
+	}
+	return h
+}
+
+func ddgAdvert(address string) bool {
+	u, err := url.Parse(address)
+	return err != nil || strings.HasSuffix(u.Hostname(), "duckduckgo.com") && u.Path == "/y.js"
 }
 
 // ddgTarget is where a link leads that goes through DuckDuckGo.

@@ -49,9 +49,21 @@ func TestDDGSearch(t *testing.T) {
 func TestDDGRegion(t *testing.T) {
 	t.Parallel()
 	tests := []struct{ region, query, want string }{
-		{"wt-wt", "東京の天気", "jp-ja"}, {"", "タワー", "jp-ja"}, {"", "서울 날씨", "kr-ko"}, {"", "北京天气", "cn-zh"},
-		{"", "погода", "ru-ru"}, {"", "καιρός", "gr-el"}, {"", "מזג אוויר", "il-he"}, {"", "طقس", "xa-ar"}, {"", "weather", "wt-wt"},
-		{"en", "東京の天気", "us-en"}, {"kr-kr", "x", "kr-ko"}, {"jp-jp", "x", "jp-ja"}, {"tw-tzh", "x", "tw-zh"}, {"us-wt", "x", "us-en"}, {"DE-de", "x", "de-de"},
+		{"wt-wt", "東京の天気", "jp-ja"},
+		{"", "タワー", "jp-ja"},
+		{"", "서울 날씨", "kr-ko"},
+		{"", "北京天气", "cn-zh"},
+		{"", "погода", "ru-ru"},
+		{"", "καιρός", "gr-el"},
+		{"", "מזג אוויר", "il-he"},
+		{"", "طقس", "xa-ar"},
+		{"", "weather", "wt-wt"},
+		{"en", "東京の天気", "us-en"},
+		{"kr-kr", "x", "kr-ko"},
+		{"jp-jp", "x", "jp-ja"},
+		{"tw-tzh", "x", "tw-zh"},
+		{"us-wt", "x", "us-en"},
+		{"DE-de", "x", "de-de"},
 	}
 	for _, tt := range tests {
 		require.Equal(t, tt.want, ddgRegion(tt.region, tt.query), "%s %s", tt.region, tt.query)
