@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"fmt"
 	"net/http"
 	"net/url"
 	"strings"
@@ -29,7 +30,7 @@ func newDDGSearch(o Options) Searcher { return ddg{o} }
 // Search sends the form of the page and reads the results out of the next one.
 func (d ddg) Search(ctx context.Context, q Query) ([]Hit, error) {
 	region := ddgRegion(d.Text("region"), q.Text)
-	form := url.Values{"q": {q.Text}, "b": {""}, "l": {region}, "kl": {region}, "kp": {ddgSafe(d.Text("safesearch"))}}
+	form := url.Values{"q": {q.Text}, "b": {""}, "l": {region}, "kl": {region}, "kp": {ddgSafe(d.Values["safesearch"])}}
 	if period := strings.ToLower(d.Text("time_range")); period != "" {
 		form.Set("df", period[:1])
 	}
@@ -98,9 +99,11 @@ func ddgTarget(href string) string {
 	return u.String()
 }
 
-func ddgSafe(option string) string {
-	switch strings.ToLower(option) {
-	case "on", "strict", "true": // on is a truth value in YAML
+// ddgSafe is the number for a filter: on, moderate or off, which may have come as
+// truth values.
+func ddgSafe(option any) string {
+	switch strings.ToLower(strings.TrimSpace(fmt.Sprint(option))) {
+	case "on", "strict", "true":
 		return "1"
 	case "off", "false":
 		return "-2"

@@ -57,3 +57,10 @@ func TestDDGRegion(t *testing.T) {
 		require.Equal(t, tt.want, ddgRegion(tt.region, tt.query), "%s %s", tt.region, tt.query)
 	}
 }
+
+func TestDDGSafe(t *testing.T) {
+	t.Parallel()
+	for option, want := range map[any]string{nil: "-1", "moderate": "-1", " ON ": "1", true: "1", "strict": "1", "off": "-2", false: "-2", 7: "-1"} {
+		require.Equal(t, want, ddgSafe(option), "%v", option)
+	}
+}
