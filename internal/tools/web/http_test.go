@@ -228,6 +228,7 @@ func TestN08Judge(t *testing.T) {
 	}{
 		"content":         {Page{Title: "Tides", Text: "The tide rises."}, ""},
 		"long":            {Page{Title: "Just a moment", Text: long, Login: true}, ""},
+		"about captchas":  {Page{Title: "solver", Text: "A library that reads a captcha. Just a moment ago it was released. Sign in is not needed."}, ""},
 		"empty":           {Page{Title: "Tides", Text: " \n"}, "No content found"},
 		"cloudflare":      {Page{Title: "Just a moment...", Text: "Enable JavaScript and cookies to continue"}, "captcha"},
 		"robot":           {Page{Title: "x.example", Text: "Are you a robot? Confirm."}, "captcha"},
