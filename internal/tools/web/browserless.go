@@ -18,8 +18,8 @@ const (
 // browserless has a Browserless server, which the operator runs, load a page in a
 // browser. Options: token, base_url, timeout_s or timeout (30), wait_for_event,
 // wait_for_timeout_ms, wait_for_selector, allow_private_addresses, allowed_hosts; of
-// a fetch reject_resource_types, reject_request_pattern; of a picture full_page,
-// quality (of jpeg and webp), viewport_width, viewport_height, best_attempt.
+// a fetch reject_resource_types, reject_request_pattern; of a picture quality (of
+// jpeg and webp), viewport_width, viewport_height, best_attempt.
 type browserless struct{ Options }
 
 func newBrowserlessFetch(o Options) Fetcher    { return browserless{o} }

@@ -116,7 +116,7 @@ func (w wire) isMalformed(t *testing.T) {
 	t.Helper()
 	bodies := w.malformed
 	if bodies == nil {
-		bodies = []string{"", `{"results": [`, `[1, 2]`, `"text"`, `<html><title>Welcome</title><body>hello</body></html>`, "\x00\x01\x02"}
+		bodies = []string{"", `{"results": [`, `[1, 2]`, `"text"`, " null\n", `<html><title>Welcome</title><body>hello</body></html>`, "\x00\x01\x02"}
 	}
 	for _, body := range bodies {
 		_, _, err := w.call(t, answering(said{status: 200, header: map[string]string{"Content-Type": "application/json"}, body: body}))

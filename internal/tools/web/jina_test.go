@@ -28,6 +28,7 @@ func TestJina(t *testing.T) {
 			require.Equal(t, "POST /", r.Method+" "+r.URL.String())
 			require.Equal(t, "Bearer "+secretKey, r.Header.Get("Authorization"))
 			require.Equal(t, "html", r.Header.Get("X-Return-Format"))
+			require.Equal(t, "text/plain", r.Header.Get("Accept"))
 			require.Equal(t, "5", r.Header.Get("X-Timeout"))
 			require.JSONEq(t, `{"url": "https://public.example/page"}`, body)
 		},
