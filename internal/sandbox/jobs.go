@@ -53,9 +53,9 @@ func (j *jobs) capture(pipe *os.File) (*capture, error) {
 }
 
 // run runs a command to its end, the context's end or the timeout, whichever is
-// first; sweep is called after it was ended. The error is the context's, or why the
+// first; end is called to end it before its time. The error is the context's, or why the
 // command could not be started.
-func (j *jobs) run(ctx context.Context, cmd *exec.Cmd, timeout time.Duration, sweep func()) (ExecResult, error) {
+func (j *jobs) run(ctx context.Context, cmd *exec.Cmd, timeout time.Duration, end func(ended <-chan struct{})) (ExecResult, error) {
 	stdout, outWriter, err := j.pipe()
 	if err != nil {
 		return ExecResult{}, err
@@ -81,8 +81,7 @@ func (j *jobs) run(ctx context.Context, cmd *exec.Cmd, timeout time.Duration, sw
 		r.TimedOut = true
 	}
 	if err != nil || r.TimedOut {
-		endGroup(cmd.Process.Pid, ended)
-		sweep()
+		end(ended)
 	}
 	grace := time.NewTimer(pipeGrace)
 	defer grace.Stop()
