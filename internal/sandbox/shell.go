@@ -49,10 +49,10 @@ func (h *hostShell) Run(ctx context.Context, j Job) (ExecResult, error) {
 	mark := fmt.Sprintf("%s/%d", h.owner, h.started.Add(1))
 	cmd.Env = h.environ(j, mark)
 	cmd.SysProcAttr = processAttributes()
-	return h.jobs.run(ctx, cmd, j.Timeout, func(ended <-chan struct{}) {
+	return h.jobs.run(ctx, cmd, j.Timeout, control{end: func(ended <-chan struct{}) {
 		endGroup(cmd.Process.Pid, ended)
 		h.endEscaped(mark)
-	})
+	}})
 }
 
 // Remove does nothing: what a thread has left in the background ends with the
