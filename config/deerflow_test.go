@@ -52,6 +52,7 @@ func TestDeerFlowFileLoads(t *testing.T) {
 	require.Equal(t, "house-model", c.Models[0].Name)
 	require.Equal(t, 10*time.Minute, c.Models[0].Timeout)
 	require.Equal(t, "sandbox:glob", c.Tools[5].Use)
+	want.Sandbox.Use = SandboxLocal
 	require.Equal(t, want.Sandbox, c.Sandbox)
 	require.Equal(t, want.Uploads, c.Uploads)
 	require.Equal(t, want.TokenUsage, c.TokenUsage)

@@ -171,7 +171,7 @@ func TestDefaultFigures(t *testing.T) {
 	require.Equal(t, LoopDetection{true, 3, 5, 20, 100, 30, 50, nil}, c.LoopDetection)
 	require.Equal(t, LLMCall{0, 0, time.Second, 8 * time.Second, 5 * time.Second}, c.LLMCall)
 	require.Equal(t, CircuitBreaker{5, time.Minute}, c.CircuitBreaker)
-	require.Equal(t, Sandbox{"local", false, 20000, 50000, 20000, 10 * time.Minute, nil}, c.Sandbox)
+	require.Equal(t, Sandbox{"", false, 20000, 50000, 20000, 10 * time.Minute, nil, false, SandboxLimits{3600, 4096, 512, 4096}}, c.Sandbox)
 	require.Equal(t, 1000, c.MaxRecursionLimit)
 	require.Equal(t, ToggleAuto, c.Auth.Enabled)
 	require.Equal(t, LogLevel("info"), c.LogLevel)

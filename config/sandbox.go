@@ -1,22 +1,29 @@
 package config
 
 import (
+	"maps"
 	"path"
+	"slices"
 	"strings"
 	"time"
 )
 
-// SandboxLocal is the provider that runs tools on this machine: the only one in
-// this version.
-const SandboxLocal = "local"
+// The providers of a sandbox.
+const (
+	SandboxLocal      = "local"      // commands run on this machine, if allowed
+	SandboxBubblewrap = "bubblewrap" // commands run on this machine, walled in
+	SandboxDocker     = "docker"     // commands run in a container for each thread
+	SandboxRemote     = "remote"     // files and commands are on another machine
+)
 
 // Sandbox says where tools run and bounds what they return.
 type Sandbox struct {
-	// Use is the provider: local (the default). DeerFlow's class path of the
-	// same provider is accepted and replaced by the short name.
+	// Use is the provider: local, bubblewrap, docker or remote. When it is not set,
+	// it is bubblewrap where that works and local elsewhere. DeerFlow's class path
+	// of the same provider is accepted and replaced by the short name.
 	Use string `yaml:"use"`
-	// AllowHostBash lets bash run on this machine (false). Without it the local
-	// provider offers no bash at all.
+	// AllowHostBash lets bash run on this machine with no wall around it (false).
+	// Without it the local provider offers no bash at all; others do not ask.
 	AllowHostBash bool `yaml:"allow_host_bash"`
 	// BashOutputMaxChars, ReadFileOutputMaxChars and LsOutputMaxChars bound a
 	// tool's output in code points (20000, 50000, 20000); 0 turns the bound off.
@@ -27,6 +34,19 @@ type Sandbox struct {
 	BashCommandTimeout time.Duration `yaml:"bash_command_timeout" conf:"min=0.001"`
 	// Mounts are further directories that the tools see.
 	Mounts []Mount `yaml:"mounts,omitempty"`
+	// Network gives walled-in commands the network of this machine, its loopback
+	// services included (false: they have none).
+	Network bool `yaml:"network"`
+	// Limits bound what one walled-in command may use.
+	Limits SandboxLimits `yaml:"limits"`
+}
+
+// SandboxLimits bound one command; 0 is no limit.
+type SandboxLimits struct {
+	CPUSeconds int `yaml:"cpu_seconds" conf:"min=0"`               // processor time of one process (3600)
+	MemoryMB   int `yaml:"memory_mb" conf:"min=0,max=16777216"`    // memory of all its processes together (4096)
+	Processes  int `yaml:"processes" conf:"min=0"`                 // processes and threads at once (512)
+	FileSizeMB int `yaml:"file_size_mb" conf:"min=0,max=16777216"` // size of one file (4096)
 }
 
 // Mount shows a directory of this machine to the tools.
@@ -51,24 +71,21 @@ func (*Sandbox) unusedKeys() []string {
 // DeerFlow's files use for it.
 func sandboxNames() map[string][]string {
 	return map[string][]string{
-		SandboxLocal: {"LocalSandboxProvider"},
-		"bubblewrap": nil,
-		"docker":     {"AioSandboxProvider"},
-		"remote":     {"RemoteSandboxProvider"},
+		SandboxLocal:      {"LocalSandboxProvider"},
+		SandboxBubblewrap: nil,
+		SandboxDocker:     {"AioSandboxProvider"},
+		SandboxRemote:     {"RemoteSandboxProvider"},
 	}
 }
 
 func (d *decoder) finishSandbox(s *Sandbox) {
-	line := d.line("sandbox", "use")
-	switch name := sandboxName(s.Use); {
-	case name == SandboxLocal:
-		s.Use = name
-	case name != "":
-		d.errorf(line, "sandbox.use: the %s sandbox is not available in this version; use: local", name)
-	default:
-		d.errorf(line, "sandbox.use: unknown sandbox %s; this version has: local%s",
-			d.given("sandbox.use", s.Use), didYouMean(s.Use, []string{SandboxLocal}))
+	name := sandboxName(s.Use)
+	if name == "" && s.Use != "" {
+		names := slices.Sorted(maps.Keys(sandboxNames()))
+		d.errorf(d.line("sandbox", "use"), "sandbox.use: unknown sandbox %s; this version has: %s%s",
+			d.given("sandbox.use", s.Use), strings.Join(names, ", "), didYouMean(s.Use, names))
 	}
+	s.Use = name
 	seen := map[string]string{}
 	for i := range s.Mounts {
 		d.checkMount(&s.Mounts[i], index("sandbox.mounts", i), seen)

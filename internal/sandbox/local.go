@@ -184,6 +184,8 @@ func (p *Local) Acquire(ctx context.Context, user, threadID string) (Sandbox, er
 	if err != nil {
 		return nil, err
 	}
+	_, err = os.Lstat(l.userData.host)
+	l.fresh = errors.Is(err, fs.ErrNotExist)
 	if err := l.makeDirectories(); err != nil {
 		return nil, fmt.Errorf("sandbox of thread %s: %w", threadID, err)
 	}
@@ -205,6 +207,9 @@ func (p *Local) box(user, threadID string) (*local, error) {
 		paths: newMapping(append([]*mount{data}, p.mounts...), p.hidden),
 	}, nil
 }
+
+// RunsCommands reports whether there is a runner.
+func (p *Local) RunsCommands() bool { return p.runner != nil }
 
 // Remove deletes the directory of a thread. It is no error when there is none.
 func (p *Local) Remove(ctx context.Context, user, threadID string) error {
@@ -274,6 +279,7 @@ type local struct {
 	provider *Local
 	user     string // name of the user's directory
 	thread   string
+	fresh    bool   // its directories were missing
 	dir      string // below the provider's root, slash-separated
 	userData *mount
 	paths    *mapping
@@ -289,6 +295,9 @@ func (l *local) ID() string {
 	}
 	return name + ":" + l.user + ":" + l.thread
 }
+
+// Fresh reports whether the thread's directories were missing.
+func (l *local) Fresh() bool { return l.fresh }
 
 // Virtual is the clean virtual spelling of a path.
 func (l *local) Virtual(p string) (string, error) {

@@ -24,7 +24,7 @@ func newOwner() string {
 // EndStrays kills the commands on this host whose process has gone without
 // ending them, as after a kill -9, and tells how many there were. It is meant
 // for the start of a process; commands of living processes are left alone.
-func (*Local) EndStrays() int {
+func EndStrays() int {
 	mine := strings.SplitN(newOwner(), "/", 4)
 	return endCommands(func(owner string) bool {
 		parts := strings.SplitN(owner, "/", 4)

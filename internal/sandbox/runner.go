@@ -2,6 +2,7 @@ package sandbox
 
 import (
 	"context"
+	"strings"
 	"time"
 )
 
@@ -26,6 +27,19 @@ type Runner interface {
 	Remove(ctx context.Context, user, threadID string) error
 	// Close ends what still runs.
 	Close() error
+}
+
+// SameFiles reports whether two sandbox ids name the same files of one thread: the
+// directories of this host, whatever runs the commands over them.
+func SameFiles(a, b string) bool {
+	kindA, ownerA, okA := strings.Cut(a, ":")
+	kindB, ownerB, okB := strings.Cut(b, ":")
+	return okA && okB && ownerA == ownerB && onHost(kindA) && onHost(kindB)
+}
+
+// onHost reports whether sandboxes whose ids begin so have their files on the host.
+func onHost(name string) bool {
+	return name == localName || name == bubblewrapName || name == "docker"
 }
 
 // Job is a command for a [Runner].

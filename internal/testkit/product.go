@@ -15,6 +15,7 @@ func ConfigFor(m *Model, extra ...string) string {
     api_key: kit-key
     base_url: %s
 sandbox:
+  use: local
   allow_host_bash: true
 llm_call:
   retry_base_delay_ms: 50
