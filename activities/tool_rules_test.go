@@ -169,6 +169,7 @@ func TestAnotherSandboxIsNotWorkedIn(t *testing.T) {
 func TestASandboxMovesToAnotherProvider(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
+	w.result(w.command("true"))
 	in := w.command("echo done")
 	in.Rules.Sandbox = "bubblewrap:default:t1"
 	m, out := w.result(in)
