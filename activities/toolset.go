@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"deerflow/config"
+	"deerflow/internal/sandbox"
 	"deerflow/internal/tools"
 )
 
@@ -13,7 +14,10 @@ var everyTool = tools.Conditions{PlanMode: true, Vision: true}
 // toolset assembles the tools of a configuration for a run. Each warning is
 // logged once.
 func (a *Activities) toolset(cfg *config.Config, run tools.Conditions) (*tools.Set, error) {
-	o := tools.Options{HostBash: a.o.Sandboxes.RunsCommands(), BashTimeout: cfg.Sandbox.BashCommandTimeout, Run: run}
+	o := tools.Options{
+		HostBash: a.o.Sandboxes.RunsCommands(), BashNotes: sandbox.Notes(a.o.Sandboxes),
+		BashTimeout: cfg.Sandbox.BashCommandTimeout, Run: run,
+	}
 	for _, t := range cfg.Tools {
 		if t.Available() {
 			o.Entries = append(o.Entries, tools.Entry{Name: t.Name, Group: t.Group, Use: t.Use, Extra: t.Options})

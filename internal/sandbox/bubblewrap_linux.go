@@ -73,6 +73,16 @@ func (*bubblewrap) Name() string { return bubblewrapName }
 // HostPaths is false: the mounts are where they claim to be.
 func (*bubblewrap) HostPaths() bool { return false }
 
+// Notes say what is missing.
+func (b *bubblewrap) Notes() string {
+	notes := "- Commands are walled in: only `/mnt/user-data`, and what the operator shows beside it, can be written. `/tmp` is empty at the start of each.\n" +
+		"- What a command leaves in the background ends with it: use a server in the command that starts it."
+	if !b.options.Network {
+		notes += "\n- Commands have no network: nothing can be downloaded or installed from there."
+	}
+	return notes
+}
+
 // Run runs a command with bash in namespaces of its own. When the context ends or
 // the time is up, the command gets TERM, and everything in the namespace of
 // processes KILL 100 ms later. What is left when the shell has ended, whatever it

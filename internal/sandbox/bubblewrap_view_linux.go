@@ -118,8 +118,11 @@ func showTop(dir string) []string {
 
 // hide covers a path that would be seen.
 func hide(p string) []string {
-	real, err := filepath.EvalSymlinks(p)
-	if err != nil || !shown(real, nil) {
+	real, err := filepath.Abs(p)
+	if err == nil {
+		real, err = filepath.EvalSymlinks(real)
+	}
+	if p == "" || err != nil || !shown(real, nil) {
 		return nil
 	}
 	if info, err := os.Stat(real); err == nil && info.IsDir() {

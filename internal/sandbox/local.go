@@ -99,6 +99,9 @@ func NewLocal(o LocalOptions) (*Local, error) {
 			o.Logger.Warn("Mount is left out", "error", err)
 		}
 	}
+	if p.runner != nil && !p.runner.HostPaths() {
+		p.makeMountPoints()
+	}
 	p.hidden = []pair{{from: root, to: "[host]"}}
 	if real, err := filepath.EvalSymlinks(root); err == nil && real != root {
 		p.hidden = append(p.hidden, pair{from: real, to: "[host]"})
@@ -123,6 +126,22 @@ func (p *Local) addMount(m Mount) error {
 		virtual: path.Clean(m.Virtual), host: host, command: host, top: host, readOnly: m.ReadOnly,
 	})
 	return nil
+}
+
+// makeMountPoints makes the directories that mounts inside other mounts are to be
+// shown at: inside, where the outer one may be read-only, it is too late.
+func (p *Local) makeMountPoints() {
+	for _, inner := range p.mounts {
+		for _, outer := range p.mounts {
+			if inner == outer || !within(inner.virtual, outer.virtual) {
+				continue
+			}
+			point := filepath.Join(outer.host, filepath.FromSlash(strings.TrimPrefix(inner.virtual, outer.virtual)))
+			if err := os.MkdirAll(point, 0o755); err != nil { //nolint:gosec // as the directories beside it
+				p.options.Logger.Warn("A mount inside another one cannot be shown", "mount", inner.virtual, "error", err)
+			}
+		}
+	}
 }
 
 // shellSafe matches paths that mean the same inside and outside quotes.
@@ -210,6 +229,9 @@ func (p *Local) box(user, threadID string) (*local, error) {
 
 // RunsCommands reports whether there is a runner.
 func (p *Local) RunsCommands() bool { return p.runner != nil }
+
+// Notes is what the runner says.
+func (p *Local) Notes() string { return Notes(p.runner) }
 
 // Remove deletes the directory of a thread. It is no error when there is none.
 func (p *Local) Remove(ctx context.Context, user, threadID string) error {

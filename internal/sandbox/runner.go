@@ -29,6 +29,16 @@ type Runner interface {
 	Close() error
 }
 
+// Notes is what a model has to know about commands in the sandboxes of a provider,
+// as lines of a list in Markdown; empty when there is nothing to say. Providers and
+// runners have a method Notes if they have something to say.
+func Notes(of any) string {
+	if n, ok := of.(interface{ Notes() string }); ok {
+		return n.Notes()
+	}
+	return ""
+}
+
 // SameFiles reports whether two sandbox ids name the same files of one thread: the
 // directories of this host, whatever runs the commands over them.
 func SameFiles(a, b string) bool {

@@ -38,6 +38,12 @@ func (*hostShell) Name() string { return localName }
 // HostPaths is true: there is no wall.
 func (*hostShell) HostPaths() bool { return true }
 
+// Notes are for a model that is used to a machine of its own.
+func (*hostShell) Notes() string {
+	return "- Absolute paths are understood in the command itself; inside scripts use relative paths.\n" +
+		"- Start a long-running server in the background and send its output to a file."
+}
+
 // Run runs a command with bash in a process group of its own. When the context
 // ends or the time is up, the group gets TERM, and KILL 100 ms later; what has left
 // the group and kept its environment gets KILL. When this process dies, the shell

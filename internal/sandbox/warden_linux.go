@@ -16,7 +16,7 @@ import (
 const cpuGrace = 2
 
 // watchPause is how often a namespace is looked at.
-const watchPause = 50 * time.Millisecond
+const watchPause = 25 * time.Millisecond
 
 // warden keeps one command that bubblewrap walls in: it sets the limits before the
 // command begins, watches those that the kernel does not, and ends all of it.

@@ -34,6 +34,8 @@ type Options struct {
 	HostBash bool
 	// BashTimeout bounds one command; 0 means [sandbox.DefaultBashTimeout].
 	BashTimeout time.Duration
+	// BashNotes are lines for the description of bash, see [sandbox.Notes].
+	BashNotes string
 	// Makers are further values of Use, by their name.
 	Makers map[string]Maker
 	// Run is what is known of the run that the tools are for.
