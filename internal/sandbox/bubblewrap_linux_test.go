@@ -14,14 +14,15 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// requireVariable makes it an error that this machine cannot run these tests.
-const requireVariable = "SANDBOX_TEST_BUBBLEWRAP"
+// requireVariable, set to "required", makes it an error that this machine cannot run
+// these tests.
+const requireVariable = "DEERFLOW_TEST_BUBBLEWRAP"
 
 // walls makes a runner, or skips the test where bubblewrap cannot be had.
 func walls(t *testing.T, o BubblewrapOptions) Runner {
 	t.Helper()
 	r, err := NewBubblewrap(t.Context(), o)
-	if err != nil && os.Getenv(requireVariable) == "" {
+	if err != nil && os.Getenv(requireVariable) != "required" {
 		t.Skip("SKIPPED, nothing was tested: commands cannot be walled in here: ", err)
 	}
 	require.NoError(t, err)
@@ -219,6 +220,15 @@ func TestWalledFaults(t *testing.T) {
 	require.NoError(t, l.provider.Close())
 	_, err = l.Exec(t.Context(), Command{Line: "true"})
 	require.ErrorIs(t, err, ErrUnavailable)
+}
+
+// A namespace that is not ready yet shows the processes of this host: they are not
+// the command's.
+func TestUseOfTheHostIsNotCounted(t *testing.T) {
+	t.Parallel()
+	require.Zero(t, countUse("/proc", 0))
+	require.Zero(t, countUse(fmt.Sprintf("/proc/%d/root/proc", os.Getpid()), 1))
+	require.Zero(t, countUse("/proc/none", 1))
 }
 
 // Where it does not work, the reason is told.

@@ -6,6 +6,8 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+
+	"golang.org/x/sys/unix"
 )
 
 // use is what the processes of a namespace use together.
@@ -25,16 +27,21 @@ func (l Limits) exceeded(u use) string {
 	return ""
 }
 
-// countUse adds up the processes that a proc file system shows. Above most of them
-// it counts no further; 0 is no such bound. What cannot be read is nothing.
+// countUse adds up the processes that the proc file system of a namespace shows.
+// Above most of them it counts no further; 0 is no such bound. What cannot be read is
+// nothing, and so is the proc of this host, which a namespace has until it is ready.
 func countUse(proc string, most int) use {
 	var u use
 	dir, err := os.Open(proc) //nolint:gosec // of /proc
 	if err != nil {
 		return u
 	}
+	defer func() { _ = dir.Close() }()
+	var here, there unix.Stat_t
+	if unix.Stat("/proc", &here) != nil || unix.Fstat(int(dir.Fd()), &there) != nil || here.Dev == there.Dev {
+		return u
+	}
 	names, _ := dir.Readdirnames(-1)
-	_ = dir.Close()
 	var pids []string
 	for _, name := range names {
 		if _, err := strconv.Atoi(name); err == nil {
