@@ -37,7 +37,7 @@ func (a *Activities) CallTool(parent context.Context, in step.CallToolInput) (st
 	}
 	spec, _ := plan.Spec(in.Name)
 	unsafe := spec.Class == agent.ClassUnsafe && in.Reply == nil
-	claim, err := a.claimCall(ctx, in, unsafe)
+	claim, place, err := a.claimCall(ctx, in, unsafe, spec.Shell != "")
 	if err != nil {
 		return out, border(ctx, doing, err)
 	}
@@ -46,7 +46,7 @@ func (a *Activities) CallTool(parent context.Context, in step.CallToolInput) (st
 	}
 	a.logCommand(ctx, in, spec)
 	failpoint.Here(failpoint.ToolBegun, in.Thread)
-	result, err := a.outcome(ctx, in, claim.MayHaveRun)
+	result, err := a.outcome(ctx, in, claim.MayHaveRun, place)
 	if err == nil {
 		result, err = a.obey(ctx, in, plan, result)
 	}
@@ -58,29 +58,34 @@ func (a *Activities) CallTool(parent context.Context, in step.CallToolInput) (st
 	return a.finishTool(ctx, in, owner, result)
 }
 
-// claimCall claims a call that must not be made twice. For the others it is
-// enough that a later attempt finds the row of an earlier one.
-func (a *Activities) claimCall(ctx context.Context, in step.CallToolInput, unsafe bool) (store.ClaimResult, error) {
+// claimCall claims a call that must not be made twice, and gets its sandbox
+// before: one that cannot be had is no reason to say that the tool may have run. For
+// the others it is enough that a later attempt finds the row of an earlier one.
+func (a *Activities) claimCall(ctx context.Context, in step.CallToolInput, unsafe, command bool) (store.ClaimResult, *workplace, error) {
 	if unsafe {
-		// A sandbox that cannot be had is no reason to say that the tool may have
-		// run.
-		if _, err := a.o.Sandboxes.Acquire(ctx, in.User, in.Thread); err != nil {
-			return store.ClaimResult{}, fmt.Errorf("get the sandbox of thread %s: %w", in.Thread, err)
+		place, err := a.workplace(ctx, in)
+		if err == nil && command {
+			err = place.prepare(ctx)
 		}
-		return a.o.Store.Claim(ctx, store.Claim{Ref: in.Ref, MessageID: in.MessageID, Unsafe: true})
+		if err != nil {
+			return store.ClaimResult{}, nil, err
+		}
+		claim, err := a.o.Store.Claim(ctx, store.Claim{Ref: in.Ref, MessageID: in.MessageID, Unsafe: true})
+		return claim, place, err
 	}
 	if activity.GetInfo(ctx).Attempt == 1 {
-		return store.ClaimResult{}, nil
+		return store.ClaimResult{}, nil, nil
 	}
 	row, err := a.o.Store.GetMessage(ctx, in.Thread, in.MessageID)
 	if errors.Is(err, store.ErrNotFound) && !errors.Is(err, store.ErrThreadGone) {
-		return store.ClaimResult{}, nil
+		return store.ClaimResult{}, nil, nil
 	}
-	return store.ClaimResult{Done: &row}, err
+	return store.ClaimResult{Done: &row}, nil, err
 }
 
-// outcome is the result of a call: of the tool, or what takes its place.
-func (a *Activities) outcome(ctx context.Context, in step.CallToolInput, mayHaveRun bool) (tools.Result, error) {
+// outcome is the result of a call: of the tool, or what takes its place. place is
+// nil when the sandbox has not been asked for yet.
+func (a *Activities) outcome(ctx context.Context, in step.CallToolInput, mayHaveRun bool, place *workplace) (tools.Result, error) {
 	switch {
 	case in.Reply != nil:
 		return stamped(in.Name, tools.SourceToolReturn, tools.Result{Text: in.Reply.Text, Error: in.Reply.Error}), nil
@@ -103,20 +108,20 @@ func (a *Activities) outcome(ctx context.Context, in step.CallToolInput, mayHave
 			Error: true, Text: fmt.Sprintf("Error: tool %s is not available any more. Choose another one.", in.Name),
 		}), nil
 	}
-	box, err := a.o.Sandboxes.Acquire(ctx, in.User, in.Thread)
-	if err != nil {
-		return tools.Result{}, fmt.Errorf("get the sandbox of thread %s: %w", in.Thread, err)
+	if place == nil {
+		if place, err = a.workplace(ctx, in); err != nil {
+			return tools.Result{}, err
+		}
 	}
-	if in.Rules.Sandbox != "" && in.Rules.Sandbox != box.ID() {
-		return stamped(in.Name, tools.SourceException, tools.Result{Error: true, Text: fmt.Sprintf(
-			"Error: the sandbox of this thread, %s, is gone, and %s was not run in another one. Tell the user that the files of this thread cannot be reached.", in.Rules.Sandbox, in.Name)}), nil
+	if place.refusal != "" {
+		return stamped(in.Name, tools.SourceException, tools.Result{Error: true, Text: place.refusal}), nil
 	}
 	limits := limits(cfg)
 	if in.Rules.Budget {
 		limits.ResultBytes = largestResult
 	}
 	result, err := tools.Run(ctx, tool, tools.Call{Args: call.Args, Env: tools.Env{
-		User: in.User, Thread: in.Thread, Run: in.Run, CallID: in.Call, MessageID: in.MessageID, Sandbox: box,
+		User: in.User, Thread: in.Thread, Run: in.Run, CallID: in.Call, MessageID: in.MessageID, Sandbox: place.box,
 		Limits: limits, CheckRead: in.Rules.CheckRead, Seen: in.Rules.Seen,
 	}})
 	if err != nil {
@@ -126,9 +131,7 @@ func (a *Activities) outcome(ctx context.Context, in step.CallToolInput, mayHave
 		skill.LoadedAt = time.Now().UTC().Format(time.RFC3339)
 		result.State.SkillContext = append(result.State.SkillContext, *skill)
 	}
-	if in.Rules.Sandbox == "" {
-		result.State.Sandbox = &thread.SandboxRef{ID: box.ID()}
-	}
+	place.tell(&result)
 	return result, nil
 }
 

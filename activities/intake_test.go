@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"deerflow/internal/agent"
+	"deerflow/internal/sandbox"
 	"deerflow/internal/step"
 	"deerflow/internal/store"
 	"deerflow/internal/thread"
@@ -334,6 +335,11 @@ func TestThePromptOfAPlan(t *testing.T) {
 	require.Equal(t, plain, prompt(thread.RunOptions{TimeZone: "Asia/Tokyo", RecursionLimit: 7, ReasoningEffort: "high"}))
 	require.NotContains(t, prompt(thread.RunOptions{DisableClarification: true}), "<clarification_system>")
 	require.NotContains(t, prompt(thread.RunOptions{NonInteractive: true}), "<clarification_system>")
-	w.cfg.Sandbox.AllowHostBash = false
+	w.acts.o.Sandboxes = silent{w.acts.o.Sandboxes}
 	require.NotContains(t, prompt(thread.RunOptions{}), "and commands start here")
 }
+
+// silent are sandboxes that take no commands.
+type silent struct{ sandbox.Provider }
+
+func (silent) RunsCommands() bool { return false }

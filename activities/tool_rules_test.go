@@ -13,6 +13,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"deerflow/internal/sandbox"
 	"deerflow/internal/step"
 	"deerflow/internal/store"
 	"deerflow/internal/thread"
@@ -161,6 +162,51 @@ func TestAnotherSandboxIsNotWorkedIn(t *testing.T) {
 	require.Equal(t, thread.ToolSuccess, m.Status)
 	require.Nil(t, out.State.Sandbox, "nothing new")
 	require.FileExists(t, w.file("/mnt/user-data/workspace/mark"))
+}
+
+// The operator has changed the provider: the files are the same, so the thread goes
+// on, and the model is told once.
+func TestASandboxMovesToAnotherProvider(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.result(w.command("true"))
+	in := w.command("echo done")
+	in.Rules.Sandbox = "bubblewrap:default:t1"
+	m, out := w.result(in)
+	require.Equal(t, thread.ToolSuccess, m.Status)
+	require.Regexp(t, `^done\n\nNote: the sandbox of this conversation is now local:default:t1 instead of bubblewrap:default:t1\.`, m.Content.String())
+	require.Equal(t, &thread.SandboxRef{ID: "local:default:t1", From: "bubblewrap:default:t1"}, out.State.Sandbox)
+	for _, before := range []string{"bubblewrap:other:t1", "elsewhere:default:t1", "local", ""} {
+		require.False(t, sandbox.SameFiles(before, "local:default:t1"), before)
+	}
+}
+
+// J07: what was lost is made again, and the model is told of it, by the call that
+// found it so.
+func TestJ07ALostSandboxIsTold(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	first := w.command("echo kept > a.txt")
+	m, _ := w.result(first)
+	require.NotContains(t, m.Content.String(), "lost", "there was none before")
+	require.NoError(t, os.RemoveAll(filepath.Join(w.dir, "default/threads/t1")))
+	for _, c := range []struct {
+		in   step.CallToolInput
+		lost bool
+	}{
+		{w.command("ls; echo looked"), true}, {w.command("ls; echo again"), false},
+	} {
+		c.in.Rules.Sandbox = "local:default:t1"
+		m, out := w.result(c.in)
+		require.Equal(t, thread.ToolSuccess, m.Status)
+		require.Nil(t, out.State.Sandbox)
+		require.Equal(t, c.lost, strings.Contains(m.Content.String(), "was lost and has been made again"), m.Content.String())
+	}
+	require.NoError(t, os.RemoveAll(w.dir))
+	read := w.askFor("write_file", `{"description":"x","path":"b.txt","content":"x"}`)
+	read.Rules.Sandbox = "local:default:t1"
+	m, _ = w.result(read)
+	require.Contains(t, m.Content.String(), "was lost and has been made again")
 }
 
 // 10.5-1: the mark comes with the digest, and the write is checked by it.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"deerflow/config"
+	"deerflow/internal/sandbox"
 	"deerflow/internal/tools"
 )
 
@@ -14,7 +15,8 @@ var everyTool = tools.Conditions{PlanMode: true, Vision: true}
 // logged once.
 func (a *Activities) toolset(cfg *config.Config, run tools.Conditions) (*tools.Set, error) {
 	o := tools.Options{
-		HostBash: cfg.Sandbox.AllowHostBash, BashTimeout: cfg.Sandbox.BashCommandTimeout, Run: run,
+		HostBash: a.o.Sandboxes.RunsCommands(), BashNotes: sandbox.Notes(a.o.Sandboxes),
+		BashTimeout: cfg.Sandbox.BashCommandTimeout, Run: run,
 		Web: a.o.Web, Warn: a.warnOnce,
 		Getenv: func(name string) string {
 			value, _ := cfg.Getenv(name)

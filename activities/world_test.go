@@ -55,7 +55,6 @@ func newWorld(t *testing.T) *world {
 	w.cfg.Models[0].Name, w.cfg.Models[0].Use = "kit", config.UseOpenAI
 	w.endpoint = server.URL + "/v1"
 	w.cfg.Models[0].Model, w.cfg.Models[0].BaseURL = "kit", w.endpoint
-	w.cfg.Sandbox.AllowHostBash = true
 	w.store = st
 	w.acts, err = New(Options{Store: st, Config: func() *config.Config { return w.cfg }, Sandboxes: boxes})
 	require.NoError(t, err)

@@ -52,6 +52,7 @@ func TestDeerFlowFileLoads(t *testing.T) {
 	for _, tool := range c.Tools {
 		require.True(t, tool.Available(), tool.Use)
 	}
+	want.Sandbox.Use = SandboxLocal
 	require.Equal(t, want.Sandbox, c.Sandbox)
 	require.Equal(t, want.Uploads, c.Uploads)
 	require.Equal(t, want.TokenUsage, c.TokenUsage)

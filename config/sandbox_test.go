@@ -12,17 +12,30 @@ func TestSandboxUse(t *testing.T) {
 		c, _ := load(t, "sandbox: {use: '"+use+"'}")
 		require.Equal(t, SandboxLocal, c.Sandbox.Use)
 	}
+	for use, want := range map[string]string{
+		"docker": SandboxDocker, "bubblewrap": SandboxBubblewrap, "": "",
+		"deerflow.community.aio_sandbox:AioSandboxProvider": SandboxDocker,
+	} {
+		c, _ := load(t, "sandbox: {use: '"+use+"'}")
+		require.Equal(t, want, c.Sandbox.Use)
+	}
 	tests := map[string]string{
-		"docker":     "c.yaml:2: sandbox.use: the docker sandbox is not available in this version; use: local",
-		"bubblewrap": "the bubblewrap sandbox is not available",
-		"remote":     "the remote sandbox is not available",
-		"deerflow.community.aio_sandbox:AioSandboxProvider": "the docker sandbox is not available",
-		"deerflow.community.boxlite:BoxliteProvider":        `unknown sandbox "deerflow.community.boxlite:BoxliteProvider"; this version has: local`,
-		"locla": `unknown sandbox "locla"; this version has: local; did you mean local?`,
+		"deerflow.community.boxlite:BoxliteProvider": `c.yaml:2: sandbox.use: unknown sandbox "deerflow.community.boxlite:BoxliteProvider"; this version has: bubblewrap, docker, local, remote`,
+		"locla":      `unknown sandbox "locla"; this version has: bubblewrap, docker, local, remote; did you mean local?`,
+		"bubblewarp": "did you mean bubblewrap?",
 	}
 	for use, want := range tests {
 		require.Contains(t, fails(t, "sandbox:\n  use: '"+use+"'\n  image: x\n"), want)
 	}
+}
+
+func TestSandboxLimits(t *testing.T) {
+	t.Parallel()
+	c, _ := load(t, "sandbox: {network: true, limits: {memory_mb: 256, processes: 0}}")
+	require.True(t, c.Sandbox.Network)
+	require.Equal(t, SandboxLimits{CPUSeconds: 3600, MemoryMB: 256, Processes: 0, FileSizeMB: 4096}, c.Sandbox.Limits)
+	require.Contains(t, fails(t, "sandbox:\n  limits:\n    processes: -1\n"), "c.yaml:3: sandbox.limits.processes: want at least 0")
+	require.Contains(t, fails(t, "sandbox: {limits: {memory_md: 3}}"), "did you mean memory_mb?")
 }
 
 func TestSandboxMounts(t *testing.T) {

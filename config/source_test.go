@@ -162,9 +162,9 @@ func TestSectionsThatWaitForARestart(t *testing.T) {
 	d.shows("another edit", turns(13))
 	require.Equal(t, 1, d.lines(told), "told once")
 
-	d.edit(FileName, demoModels+"sandbox: {use: docker}\nthread: {max_turns: 14}\n")
-	d.shows("a sandbox that is not there", func(*Config) bool { return strings.Contains(d.logged.String(), "sandbox is not available") })
-	require.Equal(t, SandboxLocal, d.source.Current().Sandbox.Use)
+	d.edit(FileName, demoModels+"sandbox: {use: dokcer}\nthread: {max_turns: 14}\n")
+	d.shows("a sandbox that is not there", func(*Config) bool { return strings.Contains(d.logged.String(), "unknown sandbox") })
+	require.Empty(t, d.source.Current().Sandbox.Use)
 	require.Equal(t, 13, d.source.Current().Thread.MaxTurns, "one mistake holds the whole file up")
 }
 

@@ -3,13 +3,11 @@ package daemon
 import (
 	"context"
 	"fmt"
-	"path/filepath"
 	"time"
 
 	"go.temporal.io/sdk/client"
 
 	"deerflow/activities"
-	"deerflow/internal/sandbox"
 	"deerflow/internal/store"
 	"deerflow/internal/threadclient"
 	"deerflow/worker"
@@ -35,7 +33,7 @@ type duty struct {
 
 // work starts the worker and goes on with what dead processes left.
 func (d *Daemon) work(ctx context.Context, w duty) error {
-	boxes, err := d.openSandboxes()
+	boxes, err := d.openSandboxes(ctx)
 	if err != nil {
 		return err
 	}
@@ -71,26 +69,6 @@ func (d *Daemon) work(ctx context.Context, w duty) error {
 		d.log.Info("Going on with threads of the process before", "threads", len(active), "lost_activities", lost)
 	}
 	return d.reconcile(ctx, &worker.Reconciler{Store: w.store, Threads: w.threads, Logger: d.log, Shared: w.shared}, active)
-}
-
-func (d *Daemon) openSandboxes() (*sandbox.Local, error) {
-	cfg := d.Config
-	boxes, err := sandbox.NewLocal(sandbox.LocalOptions{
-		Root: filepath.Join(d.dataDir, usersDir), AllowHostBash: cfg.Sandbox.AllowHostBash,
-		BashTimeout: cfg.Sandbox.BashCommandTimeout, Mounts: mounts(cfg), Logger: d.log,
-	})
-	if err != nil {
-		return nil, err
-	}
-	d.later(func() {
-		if err := boxes.Close(); err != nil {
-			d.log.Warn("The sandboxes did not close in order", "error", err)
-		}
-	})
-	if n := boxes.EndStrays(); n > 0 {
-		d.log.Info("Ended commands that a dead process had left", "commands", n)
-	}
-	return boxes, nil
 }
 
 // reconcile submits what was never taken, now and from time to time.

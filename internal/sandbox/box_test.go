@@ -31,13 +31,28 @@ func TestMain(m *testing.M) {
 // and tells the process ids that the command wrote.
 const workerVariable = "SANDBOX_TEST_WORKER"
 
+// workerLine is a command for that process to run walled in, instead of its own.
+const workerLine = "SANDBOX_TEST_LINE"
+
 func workerChild(root string) error {
-	p, err := NewLocal(LocalOptions{Root: root, AllowHostBash: true})
+	o := LocalOptions{Root: root, AllowHostBash: true}
+	line := os.Getenv(workerLine)
+	if line != "" {
+		var err error
+		if o.Runner, err = NewBubblewrap(context.Background(), BubblewrapOptions{}); err != nil {
+			return err
+		}
+	}
+	p, err := NewLocal(o)
 	if err != nil {
 		return err
 	}
 	s, err := p.Acquire(context.Background(), "u1", "t1")
 	if err != nil {
+		return err
+	}
+	if line != "" {
+		_, err = s.Exec(context.Background(), Command{Line: line})
 		return err
 	}
 	go func() {

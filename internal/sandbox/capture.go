@@ -1,13 +1,9 @@
 package sandbox
 
 import (
-	"fmt"
 	"os"
 	"sync"
 )
-
-// maxCapture is how much of one stream is kept, in bytes.
-const maxCapture = 10 << 20
 
 // captureBuffer is how much is read at once, in bytes.
 const captureBuffer = 32 << 10
@@ -19,10 +15,9 @@ type capture struct {
 	pipe *os.File
 	done chan struct{} // closed when every writer has closed its end
 
-	mu      sync.Mutex
-	kept    []byte
-	dropped int64
-	taken   bool
+	mu    sync.Mutex
+	kept  kept
+	taken bool
 }
 
 func newCapture(pipe *os.File) *capture { return &capture{pipe: pipe, done: make(chan struct{})} }
@@ -40,12 +35,9 @@ func (c *capture) read() {
 
 // keep is called with the lock.
 func (c *capture) keep(b []byte) {
-	if c.taken {
-		return
+	if !c.taken {
+		c.kept.add(b)
 	}
-	room := min(len(b), maxCapture-len(c.kept))
-	c.kept = append(c.kept, b[:room]...)
-	c.dropped += int64(len(b) - room)
 }
 
 // take gives all that was written so far. What still stands in the pipe belongs to
@@ -55,10 +47,7 @@ func (c *capture) take() string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.settle()
-	text := string(c.kept)
-	if c.dropped > 0 {
-		text += fmt.Sprintf("\n[output is longer than 10 MiB: %d more bytes were dropped]", c.dropped)
-	}
-	c.kept, c.taken = nil, true
+	text := c.kept.text()
+	c.kept, c.taken = kept{}, true
 	return text
 }

@@ -26,7 +26,7 @@ var inherited = map[string]bool{
 }
 
 // environ is the whole environment of a command with a mark. Later entries win.
-func (p *Local) environ(workspace string, overlay map[string]string, mark string) []string {
+func (h *hostShell) environ(j Job, mark string) []string {
 	env := map[string]string{"TERM": "dumb", "LANG": "C.UTF-8"}
 	for _, entry := range os.Environ() {
 		name, value, _ := strings.Cut(entry, "=")
@@ -37,11 +37,14 @@ func (p *Local) environ(workspace string, overlay map[string]string, mark string
 	if env["PATH"] == "" {
 		env["PATH"] = "/usr/local/bin:/usr/bin:/bin"
 	}
-	env["HOME"], env["PWD"], env["SHELL"] = workspace, workspace, p.shell
-	maps.Copy(env, p.options.Environ)
-	maps.Copy(env, overlay)
+	env["HOME"], env["PWD"], env["SHELL"] = j.Dir, j.Dir, h.shell
+	maps.Copy(env, j.Env)
 	env[ownerVariable] = mark
+	return entries(env)
+}
 
+// entries is an environment as a process gets it, in order.
+func entries(env map[string]string) []string {
 	list := make([]string, 0, len(env))
 	for _, name := range slices.Sorted(maps.Keys(env)) {
 		list = append(list, name+"="+env[name])

@@ -1,21 +1,13 @@
 package sandbox
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"os/exec"
+	"maps"
 	"path/filepath"
 	"time"
-)
-
-// Figures of the end of a command.
-const (
-	// killDelay is how long a command that was told to end may take.
-	killDelay = 100 * time.Millisecond
-	// pipeGrace is how long output is still read when the shell has ended but a
-	// child in the background holds the pipe.
-	pipeGrace = 200 * time.Millisecond
 )
 
 // Command is a shell command.
@@ -37,70 +29,51 @@ type ExecResult struct {
 	// TimedOut: the command was ended because it took longer than Timeout.
 	TimedOut bool
 	Timeout  time.Duration // that applied
+	// Notice is what the model should know about the sandbox itself, such as that
+	// it was lost and made again; empty for nothing.
+	Notice string
 }
 
-// Exec runs a command with bash in the workspace, in a process group of its own.
-// When the context ends or the time is up, the group gets TERM, and KILL 100 ms
-// later; what has left the group and kept its environment gets KILL. When this
-// process dies, the shell dies with it.
+// Exec runs a command in the workspace by the provider's runner.
 func (l *local) Exec(ctx context.Context, c Command) (ExecResult, error) {
 	p := l.provider
-	if !p.options.AllowHostBash {
+	if p.runner == nil {
 		return ExecResult{}, ErrHostBash
 	}
 	if err := ctx.Err(); err != nil {
 		return ExecResult{}, err
 	}
-	if err := l.checkCommand(c.Line); err != nil {
+	check := checkLine
+	if p.runner.HostPaths() {
+		check = l.checkCommand
+	}
+	if err := check(c.Line); err != nil {
 		return ExecResult{}, err
 	}
 	if err := checkEnv(c.Env); err != nil {
 		return ExecResult{}, err
 	}
+	j := Job{
+		User: l.user, Thread: l.thread, Line: c.Line, Dir: Workspace, Mounts: l.paths.all(),
+		Env: maps.Clone(p.options.Environ), Timeout: cmp.Or(max(c.Timeout, 0), p.options.BashTimeout),
+	}
+	if j.Env == nil {
+		j.Env = map[string]string{}
+	}
+	maps.Copy(j.Env, c.Env)
+	if p.runner.HostPaths() {
+		j.Line, j.Dir = l.paths.rewriteCommand(c.Line), filepath.Join(l.userData.command, "workspace")
+	}
 	if err := l.makeDirectories(); err != nil {
 		return ExecResult{}, err
 	}
-	timeout := c.Timeout
-	if timeout <= 0 {
-		timeout = p.options.BashTimeout
-	}
-	workspace := filepath.Join(l.userData.command, "workspace")
-	// The context ends the group below, not the shell alone.
-	cmd := exec.CommandContext(context.WithoutCancel(ctx), p.shell, "-c", l.paths.rewriteCommand(c.Line)) //nolint:gosec // running it is the point
-	cmd.Dir = workspace
-	mark := fmt.Sprintf("%s/%d", p.owner, p.started.Add(1))
-	cmd.Env = p.environ(workspace, c.Env, mark)
-	cmd.SysProcAttr = processAttributes()
-
-	r, err := p.jobs.run(ctx, cmd, timeout, func() { p.endEscaped(mark) })
-	r.Timeout = timeout
+	r, err := p.runner.Run(ctx, j)
+	r.Timeout = j.Timeout
 	clean := outputCleaner(l.paths, c.Env)
 	r.Stdout, r.Stderr = clean(r.Stdout), clean(r.Stderr)
-	if err != nil && !errors.Is(err, ctx.Err()) {
-		return r, fmt.Errorf("%w: start a command: %s", ErrUnavailable, l.Mask(err.Error()))
+	var refused *CommandError
+	if err == nil || errors.Is(err, ctx.Err()) || errors.As(err, &refused) {
+		return r, err
 	}
-	return r, err
-}
-
-// endEscaped kills what a command has put out of its process group, until nothing
-// new turns up.
-func (p *Local) endEscaped(mark string) {
-	for range 10 {
-		if p.endCommands(func(owner string) bool { return owner == mark }) == 0 {
-			return
-		}
-	}
-}
-
-// findShell is the shell that commands run in. Models write for bash.
-func findShell() string {
-	for _, name := range []string{"/bin/bash", "/usr/bin/bash", "/usr/local/bin/bash", "/bin/zsh", "/bin/sh"} {
-		if _, err := exec.LookPath(name); err == nil {
-			return name
-		}
-	}
-	if name, err := exec.LookPath("bash"); err == nil {
-		return name
-	}
-	return "sh"
+	return r, fmt.Errorf("%w: start a command: %s", ErrUnavailable, l.Mask(err.Error()))
 }

@@ -227,7 +227,7 @@ func TestExecConcurrently(t *testing.T) {
 func TestExecErrorsAreMasked(t *testing.T) {
 	t.Parallel()
 	l := newBox(t, nil)
-	l.provider.shell = filepath.Join(l.provider.root, "no-shell")
+	l.provider.runner.(*hostShell).shell = filepath.Join(l.provider.root, "no-shell")
 	_, err := l.Exec(t.Context(), Command{Line: "true"})
 	require.ErrorIs(t, err, ErrUnavailable)
 	noHost(t, l, err.Error())

@@ -22,10 +22,8 @@ var systemPaths = []string{
 	"/bin", "/sbin", "/usr/bin", "/usr/sbin", "/usr/local/bin", "/opt/homebrew/bin", "/dev",
 }
 
-// checkCommand looks for paths in a command that leave what the sandbox shows.
-// It is a help for a model that has lost its way, not a wall: a shell has too
-// many ways to spell a path. Who needs a wall uses a sandbox that has one.
-func (l *local) checkCommand(line string) error {
+// checkLine refuses what is no command.
+func checkLine(line string) error {
 	switch {
 	case strings.TrimSpace(line) == "":
 		return &CommandError{Reason: "The command is empty."}
@@ -33,6 +31,16 @@ func (l *local) checkCommand(line string) error {
 		return &CommandError{Reason: "The command has a NUL character."}
 	case len(line) > maxCommand:
 		return &CommandError{Reason: fmt.Sprintf("The command is longer than %d bytes: put it into a script with write_file and run that.", maxCommand)}
+	}
+	return nil
+}
+
+// checkCommand looks for paths in a command that leave what the sandbox shows.
+// It is a help for a model that has lost its way, not a wall: a shell has too
+// many ways to spell a path. Who needs a wall uses a sandbox that has one.
+func (l *local) checkCommand(line string) error {
+	if err := checkLine(line); err != nil {
+		return err
 	}
 	g := &guard{}
 	for _, m := range l.paths.mounts {

@@ -52,10 +52,18 @@ func (j *jobs) capture(pipe *os.File) (*capture, error) {
 	return c, nil
 }
 
-// run runs a command to its end, the context's end or the timeout, whichever is
-// first; sweep is called after it was ended. The error is the context's, or why the
-// command could not be started.
-func (j *jobs) run(ctx context.Context, cmd *exec.Cmd, timeout time.Duration, sweep func()) (ExecResult, error) {
+// control is how a runner takes part in the life of a command. Only end is needed.
+type control struct {
+	begun func()                      // the process has been started
+	stop  <-chan struct{}             // closed when the command must be ended
+	end   func(ended <-chan struct{}) // ends it before its time
+	over  func()                      // it has ended, one way or the other
+}
+
+// run runs a command to its end, the context's end, the timeout or the runner's
+// word, whichever is first. The error is the context's, or why the command could not
+// be started.
+func (j *jobs) run(ctx context.Context, cmd *exec.Cmd, timeout time.Duration, c control) (ExecResult, error) {
 	stdout, outWriter, err := j.pipe()
 	if err != nil {
 		return ExecResult{}, err
@@ -70,25 +78,33 @@ func (j *jobs) run(ctx context.Context, cmd *exec.Cmd, timeout time.Duration, sw
 	if err != nil {
 		return ExecResult{}, err
 	}
+	if c.begun != nil {
+		c.begun()
+	}
 	var r ExecResult
+	early := true
 	clock := time.NewTimer(timeout)
 	defer clock.Stop()
 	select {
 	case <-ended:
+		early = false
 	case <-ctx.Done():
 		err = ctx.Err()
 	case <-clock.C:
 		r.TimedOut = true
+	case <-c.stop:
 	}
-	if err != nil || r.TimedOut {
-		endGroup(cmd.Process.Pid, ended)
-		sweep()
+	if early {
+		c.end(ended)
+	}
+	if c.over != nil {
+		c.over()
 	}
 	grace := time.NewTimer(pipeGrace)
 	defer grace.Stop()
-	for _, c := range []*capture{stdout, stderr} {
+	for _, s := range []*capture{stdout, stderr} {
 		select {
-		case <-c.done:
+		case <-s.done:
 		case <-grace.C:
 			grace.Reset(0) // the grace is one for both
 		}

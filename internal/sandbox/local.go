@@ -15,7 +15,6 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	"deerflow/internal/thread"
@@ -23,6 +22,10 @@ import (
 
 // DefaultBashTimeout is how long a command may run unless configured.
 const DefaultBashTimeout = 10 * time.Minute
+
+// localName begins the ids of sandboxes whose commands run on the host, or not at
+// all.
+const localName = "local"
 
 // LocalOptions configure [NewLocal].
 type LocalOptions struct {
@@ -44,22 +47,23 @@ type LocalOptions struct {
 	// Environ is set in every command, beside the few variables that commands
 	// get from this process.
 	Environ map[string]string
+	// Runner runs the commands. When it is nil, commands run on this host if
+	// AllowHostBash says so, and not at all otherwise. The provider closes it.
+	Runner Runner
 	// Logger gets the warnings; nil means slog.Default().
 	Logger *slog.Logger
 }
 
-// Local is the provider whose sandboxes are directories of this host.
+// Local is the provider whose sandboxes are directories of this host. Its
+// [Runner] decides what commands see of it.
 type Local struct {
 	options LocalOptions
 	root    string // absolute
 	mounts  []*mount
 	hidden  []pair
 	aliases string // directory of links for paths that a shell would split
-	shell   string
-	owner   string       // marks the commands of this provider
-	started atomic.Int64 // commands, for their marks
+	runner  Runner // nil: no commands
 	locks   *pathLocks
-	jobs    *jobs
 	crash   func(point string) // set by tests: the process dies here
 }
 
@@ -84,13 +88,19 @@ func NewLocal(o LocalOptions) (*Local, error) {
 		o.Logger = slog.Default()
 	}
 	p := &Local{
-		options: o, root: root, shell: findShell(), owner: newOwner(),
-		locks: newPathLocks(), jobs: newJobs(), crash: func(string) {},
+		options: o, root: root, runner: o.Runner,
+		locks: newPathLocks(), crash: func(string) {},
+	}
+	if p.runner == nil && o.AllowHostBash {
+		p.runner = newHostShell()
 	}
 	for _, m := range o.Mounts {
 		if err := p.addMount(m); err != nil {
 			o.Logger.Warn("Mount is left out", "error", err)
 		}
+	}
+	if p.runner != nil && !p.runner.HostPaths() {
+		p.makeMountPoints()
 	}
 	p.hidden = []pair{{from: root, to: "[host]"}}
 	if real, err := filepath.EvalSymlinks(root); err == nil && real != root {
@@ -116,6 +126,22 @@ func (p *Local) addMount(m Mount) error {
 		virtual: path.Clean(m.Virtual), host: host, command: host, top: host, readOnly: m.ReadOnly,
 	})
 	return nil
+}
+
+// makeMountPoints makes the directories that mounts inside other mounts are to be
+// shown at: inside, where the outer one may be read-only, it is too late.
+func (p *Local) makeMountPoints() {
+	for _, inner := range p.mounts {
+		for _, outer := range p.mounts {
+			if inner == outer || !within(inner.virtual, outer.virtual) {
+				continue
+			}
+			point := filepath.Join(outer.host, filepath.FromSlash(strings.TrimPrefix(inner.virtual, outer.virtual)))
+			if err := os.MkdirAll(point, 0o755); err != nil { //nolint:gosec // as the directories beside it
+				p.options.Logger.Warn("A mount inside another one cannot be shown", "mount", inner.virtual, "error", err)
+			}
+		}
+	}
 }
 
 // shellSafe matches paths that mean the same inside and outside quotes.
@@ -164,7 +190,7 @@ func (p *Local) commandRoot() string {
 	return filepath.Join(p.aliases, "root")
 }
 
-// Acquire gives the sandbox "local:<user>:<thread>" and makes its directories.
+// Acquire gives the sandbox "<runner>:<user>:<thread>" and makes its directories.
 func (p *Local) Acquire(ctx context.Context, user, threadID string) (Sandbox, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -177,6 +203,8 @@ func (p *Local) Acquire(ctx context.Context, user, threadID string) (Sandbox, er
 	if err != nil {
 		return nil, err
 	}
+	_, err = os.Lstat(l.userData.host)
+	l.fresh = errors.Is(err, fs.ErrNotExist)
 	if err := l.makeDirectories(); err != nil {
 		return nil, fmt.Errorf("sandbox of thread %s: %w", threadID, err)
 	}
@@ -194,10 +222,16 @@ func (p *Local) box(user, threadID string) (*local, error) {
 		command: filepath.Join(p.commandRoot(), filepath.FromSlash(sub)), top: p.root, sub: sub,
 	}
 	return &local{
-		provider: p, id: "local:" + UserDir(user) + ":" + threadID, userData: data, dir: dir,
+		provider: p, user: UserDir(user), thread: threadID, userData: data, dir: dir,
 		paths: newMapping(append([]*mount{data}, p.mounts...), p.hidden),
 	}, nil
 }
+
+// RunsCommands reports whether there is a runner.
+func (p *Local) RunsCommands() bool { return p.runner != nil }
+
+// Notes is what the runner says.
+func (p *Local) Notes() string { return Notes(p.runner) }
 
 // Remove deletes the directory of a thread. It is no error when there is none.
 func (p *Local) Remove(ctx context.Context, user, threadID string) error {
@@ -207,6 +241,11 @@ func (p *Local) Remove(ctx context.Context, user, threadID string) error {
 	l, err := p.box(user, threadID)
 	if err != nil {
 		return err
+	}
+	if p.runner != nil {
+		if err := p.runner.Remove(ctx, l.user, l.thread); err != nil {
+			return fmt.Errorf("remove the sandbox of thread %s: %w", threadID, err)
+		}
 	}
 	root, err := os.OpenRoot(p.root)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -225,12 +264,15 @@ func (p *Local) Remove(ctx context.Context, user, threadID string) error {
 // Close ends the commands that were left in the background and frees what the
 // provider holds. Files stay.
 func (p *Local) Close() error {
-	p.endCommands(func(o string) bool { return strings.HasPrefix(o, p.owner+"/") })
-	p.jobs.close()
+	var errs []error
+	if p.runner != nil {
+		errs = append(errs, p.runner.Close())
+	}
 	if p.aliases != "" {
-		if err := os.RemoveAll(p.aliases); err != nil {
-			return fmt.Errorf("close local sandbox: %w", err)
-		}
+		errs = append(errs, os.RemoveAll(p.aliases))
+	}
+	if err := errors.Join(errs...); err != nil {
+		return fmt.Errorf("close the sandboxes: %w", err)
 	}
 	return nil
 }
@@ -257,7 +299,9 @@ func UserDir(user string) string {
 // local is the sandbox of one thread. It holds nothing open.
 type local struct {
 	provider *Local
-	id       string
+	user     string // name of the user's directory
+	thread   string
+	fresh    bool   // its directories were missing
 	dir      string // below the provider's root, slash-separated
 	userData *mount
 	paths    *mapping
@@ -265,8 +309,17 @@ type local struct {
 
 var _ Sandbox = (*local)(nil)
 
-// ID is "local:<user>:<thread>".
-func (l *local) ID() string { return l.id }
+// ID is "<runner>:<user>:<thread>"; where no commands run it is "local".
+func (l *local) ID() string {
+	name := localName
+	if r := l.provider.runner; r != nil {
+		name = r.Name()
+	}
+	return name + ":" + l.user + ":" + l.thread
+}
+
+// Fresh reports whether the thread's directories were missing.
+func (l *local) Fresh() bool { return l.fresh }
 
 // Virtual is the clean virtual spelling of a path.
 func (l *local) Virtual(p string) (string, error) {

@@ -64,6 +64,16 @@ func newMapping(mounts []*mount, hidden []pair) *mapping {
 	return m
 }
 
+// all lists the mounts as a command may see them, each before those inside it.
+func (m *mapping) all() []Mount {
+	list := make([]Mount, 0, len(m.mounts))
+	for _, mt := range m.mounts {
+		list = append(list, Mount{Virtual: mt.virtual, Host: mt.host, ReadOnly: mt.readOnly})
+	}
+	slices.SortStableFunc(list, func(a, b Mount) int { return cmp.Compare(len(a.Virtual), len(b.Virtual)) })
+	return list
+}
+
 // spellings are the paths under which programs may name the mount: as
 // configured, as commands get it, and with links resolved (what pwd -P prints).
 func (m *mount) spellings() []string {

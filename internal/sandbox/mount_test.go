@@ -62,7 +62,8 @@ func TestVirtualStaysInside(t *testing.T) {
 	})
 }
 
-// 10.3-1, 10.3-2: only a whole root in command text is translated.
+// 10.3-1, 10.3-2, 10.3-3: only a whole root in command text is translated, and only
+// one that is mounted.
 func TestRewriteCommand(t *testing.T) {
 	t.Parallel()
 	l := newBox(t, nil)

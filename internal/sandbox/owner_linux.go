@@ -10,7 +10,7 @@ import (
 	"syscall"
 )
 
-// newOwner names a provider of this process, in its namespace of process ids:
+// newOwner names a runner of this process, in its namespace of process ids:
 // "<namespace>/<pid>/<start time>/<random>".
 func newOwner() string {
 	space, err := os.Readlink("/proc/self/ns/pid")
@@ -24,9 +24,9 @@ func newOwner() string {
 // EndStrays kills the commands on this host whose process has gone without
 // ending them, as after a kill -9, and tells how many there were. It is meant
 // for the start of a process; commands of living processes are left alone.
-func (p *Local) EndStrays() int {
-	mine := strings.SplitN(p.owner, "/", 4)
-	return p.endCommands(func(owner string) bool {
+func EndStrays() int {
+	mine := strings.SplitN(newOwner(), "/", 4)
+	return endCommands(func(owner string) bool {
 		parts := strings.SplitN(owner, "/", 4)
 		if len(parts) != 4 || parts[0] != mine[0] {
 			return false
@@ -37,7 +37,7 @@ func (p *Local) EndStrays() int {
 }
 
 // endCommands kills the processes that carry an owner's mark.
-func (p *Local) endCommands(match func(owner string) bool) int {
+func endCommands(match func(owner string) bool) int {
 	files, err := filepath.Glob("/proc/[0-9]*/environ")
 	if err != nil {
 		return 0

@@ -43,7 +43,7 @@ func TestEndStrays(t *testing.T) {
 	p := newLocal(t, nil)
 	l := acquire(t, p, "u1", "t1")
 	own := strings.TrimSpace(run(t, l, "sleep 600 > /dev/null 2>&1 & echo $!").Stdout)
-	p.EndStrays()
+	EndStrays()
 	require.True(t, alive(shell), "its worker lives")
 	require.True(t, alive(child))
 
@@ -51,7 +51,7 @@ func TestEndStrays(t *testing.T) {
 	require.Error(t, worker.Wait())
 	require.Eventually(t, func() bool { return !alive(shell) }, 5*time.Second, 5*time.Millisecond, "parent-death signal")
 	require.Eventually(t, func() bool {
-		p.EndStrays()
+		EndStrays()
 		return !alive(child)
 	}, 5*time.Second, 10*time.Millisecond)
 	require.True(t, alive(own))

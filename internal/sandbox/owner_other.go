@@ -2,11 +2,11 @@
 
 package sandbox
 
-// newOwner names a provider.
+// newOwner names a runner.
 func newOwner() string { return randomHex() }
 
 // EndStrays finds no commands of dead processes: this system does not show the
 // environment of a process.
-func (p *Local) EndStrays() int { return 0 }
+func EndStrays() int { return 0 }
 
-func (p *Local) endCommands(func(string) bool) int { return 0 }
+func endCommands(func(string) bool) int { return 0 }

@@ -27,6 +27,9 @@ func (r ExecResult) Text() string {
 	case r.ExitCode != 0:
 		parts = append(parts, fmt.Sprintf("Exit Code: %d", r.ExitCode))
 	}
+	if r.Notice != "" {
+		parts = append(parts, r.Notice)
+	}
 	if len(parts) == 0 {
 		return "(no output)"
 	}

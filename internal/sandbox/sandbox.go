@@ -25,6 +25,8 @@ type Provider interface {
 	Acquire(ctx context.Context, user, threadID string) (Sandbox, error)
 	// Remove deletes a thread's files for good.
 	Remove(ctx context.Context, user, threadID string) error
+	// RunsCommands reports whether the sandboxes take commands at all.
+	RunsCommands() bool
 	// Close ends what still runs in the sandboxes.
 	Close() error
 }
@@ -33,8 +35,11 @@ type Provider interface {
 // goroutines at once.
 type Sandbox interface {
 	Files
-	// ID names the sandbox in the thread's state.
+	// ID names the sandbox in the thread's state. See [SameFiles].
 	ID() string
+	// Fresh reports whether Acquire has just made the sandbox: what it held
+	// before, if anything, is gone.
+	Fresh() bool
 	// Exec runs a shell command in the workspace. A command that fails or runs
 	// out of time is a result; the error is a refusal ([ErrHostBash],
 	// [CommandError]), the context's error together with the output so far, or

@@ -5,8 +5,11 @@ import (
 	"strings"
 )
 
+// localSandbox lets commands run on this host, whatever walls it has.
+const localSandbox = "  use: local\n  allow_host_bash: true\n"
+
 // ConfigFor is a config.yaml whose one model, "kit", is m; shell commands are
-// allowed and retries wait shortly. Further lines of YAML follow it.
+// allowed, without a wall, and retries wait shortly. Further lines of YAML follow it.
 func ConfigFor(m *Model, extra ...string) string {
 	return fmt.Sprintf(`models:
   - name: kit
@@ -15,11 +18,10 @@ func ConfigFor(m *Model, extra ...string) string {
     api_key: kit-key
     base_url: %s
 sandbox:
-  allow_host_bash: true
-llm_call:
+%sllm_call:
   retry_base_delay_ms: 50
   retry_cap_delay_ms: 200
-%s`, m.URL(), strings.Join(extra, "\n"))
+%s`, m.URL(), localSandbox, strings.Join(extra, "\n"))
 }
 
 // WatchModes are the stream modes of a client that shows a run as it goes.

@@ -26,6 +26,14 @@ type State struct {
 // SandboxRef names the sandbox that a thread works in.
 type SandboxRef struct {
 	ID string `json:"sandbox_id"`
+	// From makes an update a move: the id of the sandbox that this one takes over
+	// from, with the same files. A state never has it.
+	From string `json:"moved_from,omitempty"`
+}
+
+// follows reports whether the sandbox may take the place of another one.
+func (r *SandboxRef) follows(before *SandboxRef) bool {
+	return before == nil || r.ID == before.ID || r.From != "" && r.From == before.ID
 }
 
 // DirectoryRef has the virtual directories of a thread.
@@ -37,14 +45,14 @@ type DirectoryRef struct {
 
 // Apply merges an update through the reducers (spec 5): title, directories,
 // uploaded files and summary take the last write, todos too; artifacts are an
-// ordered union of which the newest stay, the sandbox fails closed when a second id comes, viewed images
+// ordered union of which the newest stay, the sandbox fails closed when a second id comes that is no move, viewed images
 // merge by path, promotions hold for one catalog, delegations and skills are
 // bounded ledgers. On an error the state is unchanged.
 func (s *State) Apply(u StateUpdate) error {
-	if u.Sandbox != nil && s.Sandbox != nil && u.Sandbox.ID != s.Sandbox.ID {
+	if u.Sandbox != nil && !u.Sandbox.follows(s.Sandbox) {
 		return fmt.Errorf("conflicting sandbox updates: the thread works in %q, an update names %q", s.Sandbox.ID, u.Sandbox.ID)
 	}
-	if u.Sandbox != nil && s.Sandbox == nil {
+	if u.Sandbox != nil {
 		s.Sandbox = &SandboxRef{ID: u.Sandbox.ID}
 	}
 	if u.Title != nil {

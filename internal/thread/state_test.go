@@ -77,6 +77,18 @@ func TestTheSandboxFailsClosed(t *testing.T) {
 	})
 }
 
+// Two calls of one message may move the thread at once.
+func TestASandboxMoves(t *testing.T) {
+	t.Parallel()
+	s := State{Sandbox: &SandboxRef{ID: "old"}}
+	for range 2 {
+		require.NoError(t, s.Apply(StateUpdate{Sandbox: &SandboxRef{ID: "new", From: "old"}}))
+		require.Equal(t, &SandboxRef{ID: "new"}, s.Sandbox)
+	}
+	require.Error(t, s.Apply(StateUpdate{Sandbox: &SandboxRef{ID: "third", From: "old"}}), "the thread is elsewhere by now")
+	require.Error(t, s.Apply(StateUpdate{Sandbox: &SandboxRef{ID: "old"}}))
+}
+
 func TestAStateUpdateThatChangesNothing(t *testing.T) {
 	t.Parallel()
 	require.True(t, StateUpdate{}.IsZero())

@@ -110,6 +110,7 @@ func TestOnlyTheSandboxRefuses(t *testing.T) {
 			require.NotNil(t, before.Sandbox)
 			require.NotNil(t, u.Sandbox)
 			require.NotEqual(t, before.Sandbox.ID, u.Sandbox.ID)
+			require.NotEqual(t, before.Sandbox.ID, u.Sandbox.From)
 			require.Empty(t, cmp.Diff(before, s))
 		}
 	})

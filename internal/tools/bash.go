@@ -5,6 +5,7 @@ import (
 	_ "embed"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"deerflow/internal/agent"
@@ -22,13 +23,14 @@ type bashParams struct {
 	Command     string `json:"command" jsonschema:"The bash command. Use absolute paths for files and directories."`
 }
 
-// bash makes the tool that runs commands of at most timeout.
-func bash(timeout time.Duration) (Tool, error) {
+// bash makes the tool that runs commands of at most timeout. notes are what else is
+// to be known of them.
+func bash(timeout time.Duration, notes string) (Tool, error) {
 	if timeout <= 0 {
 		timeout = sandbox.DefaultBashTimeout
 	}
 	return definition[bashParams]{
-		name: "bash", description: bashText, class: agent.ClassUnsafe, shell: "command", timeout: timeout + bashSlack,
+		name: "bash", description: strings.TrimSpace(bashText) + "\n" + notes, class: agent.ClassUnsafe, shell: "command", timeout: timeout + bashSlack,
 		labelled: true,
 		run: func(ctx context.Context, c Call, p bashParams) (Result, error) {
 			return runBash(ctx, c, p, timeout)

@@ -84,3 +84,12 @@ func TestBashDisabled(t *testing.T) {
 	r := k.fails("bash", a{"command": "true"}, "Host bash execution is disabled")
 	require.Equal(t, "config", *r.Kwargs[KeyMeta].(Meta).ErrorType)
 }
+
+// What a provider has to say stands in the description, after what holds everywhere.
+func TestBashTellsOfItsSandbox(t *testing.T) {
+	t.Parallel()
+	set, _, err := New(Options{Entries: everything(), HostBash: true, BashNotes: "- There is no network."})
+	require.NoError(t, err)
+	tool, _ := set.Get("bash")
+	require.Contains(t, tool.Spec().Description, "stopped.\n- There is no network.")
+}

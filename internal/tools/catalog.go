@@ -29,7 +29,7 @@ func catalog(o Options) makers {
 		}
 	}
 	all := makers{
-		useBash:               func(Entry) (Tool, error) { return bash(o.BashTimeout) },
+		useBash:               func(Entry) (Tool, error) { return bash(o.BashTimeout, o.BashNotes) },
 		"sandbox:ls":          plain(ls),
 		"sandbox:read_file":   plain(readFile),
 		"sandbox:write_file":  plain(writeFile),

@@ -35,6 +35,8 @@ type Options struct {
 	HostBash bool
 	// BashTimeout bounds one command; 0 means [sandbox.DefaultBashTimeout].
 	BashTimeout time.Duration
+	// BashNotes are lines for the description of bash, see [sandbox.Notes].
+	BashNotes string
 	// Makers are further values of Use, by their name.
 	Makers map[string]Maker
 	// Web makes the requests of web tools; nil is one of its own.

@@ -44,6 +44,9 @@ func TestBench(t *testing.T) {
 		{"stop", func() { stopLatency(ctx, s, p, m) }},
 		{"resume", func() { resume(ctx, s, m) }},
 		{"split", func() { resumeSplit(ctx, s, m) }},
+		{"sandbox", func() { startOfCommands(ctx, s) }},
+		{"grep", func() { grepFiles(ctx, s) }},
+		{"overhead", func() { toolOverhead(ctx, s, p, m) }},
 	} {
 		if only == "" || strings.Contains(only, part.name) {
 			part.run()

@@ -22,7 +22,7 @@ import (
 func configFor(m *testkit.Model) string {
 	return fmt.Sprintf(`models:
   - {name: kit, use: openai, model: kit-model, api_key: k, base_url: "%s"}
-sandbox: {allow_host_bash: true}
+sandbox: {use: local, allow_host_bash: true}
 loop_detection: {enabled: false}
 thread: {max_turns: 1000}
 llm_call: {retry_base_delay_ms: 50, retry_cap_delay_ms: 200}

@@ -62,7 +62,7 @@ func waiting(t *testing.T) (p *testkit.Process, threadID string) {
 	m.Respond(story())
 	p = testkit.StartDev(t, testkit.DevOptions{Config: fmt.Sprintf(`models:
   - {name: demo, use: openai, model: kit-model, api_key: kit-key, base_url: %q}
-sandbox: {allow_host_bash: true}
+sandbox: {use: local, allow_host_bash: true}
 `, m.URL())})
 	dir := t.TempDir()
 	for name, text := range map[string]string{"offer-a.md": "A: 900 EUR\n", "offer-b.md": "B: 1200 EUR, with support\n"} {

@@ -91,12 +91,41 @@ func TestConfig(t *testing.T) {
 	require.Contains(t, text, "max_turn")
 	require.Equal(t, 2, r.count(Fail), "one line a mistake:\n%s", text)
 
-	v.config("models:\n  - {name: a, use: openai, model: m, api_key: $KEY}\nscheduler: {x: 1}\nsandbox: {allow_host_bash: true}\n")
+	v.config("models:\n  - {name: a, use: openai, model: m, api_key: $KEY}\nscheduler: {x: 1}\nsandbox: {use: local, allow_host_bash: true}\n")
 	v.env["KEY"] = "sk-secret-word"
 	r, c = v.run()
 	require.Equal(t, Warn, c["config"].Status)
 	require.Contains(t, c["sandbox"].Detail, "may run shell commands")
 	require.NotContains(t, written(t, &r), "secret-word")
+}
+
+// With a program that stands for bwrap, and without one.
+func TestSandbox(t *testing.T) {
+	const models = "models:\n  - {name: a, use: demo, model: m}\n"
+	dir := t.TempDir()
+	t.Setenv("PATH", dir)
+	v := newVisit(t)
+	for _, c := range []struct {
+		sandbox string
+		status  Status
+		detail  string
+	}{
+		{"", Warn, "local: no shell commands (sandbox.allow_host_bash is false); bubblewrap: there is no program bwrap"},
+		{"sandbox: {allow_host_bash: true}", Warn, "local: the model may run shell commands on this machine, as the user who runs the server; bubblewrap: "},
+		{"sandbox: {use: bubblewrap}", Fail, "bubblewrap: there is no program bwrap"},
+		{"sandbox: {use: local}", OK, "local: no shell commands"},
+		{"sandbox: {use: docker}", OK, "docker: commands do not run on this machine"},
+	} {
+		v.config(models + c.sandbox + "\n")
+		_, checks := v.run()
+		require.Equal(t, c.status, checks["sandbox"].Status, c.sandbox)
+		require.Contains(t, checks["sandbox"].Detail, c.detail, c.sandbox)
+	}
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "bwrap"), []byte("#!/bin/sh\n[ \"$1\" = --help ] && exit\necho no namespaces here >&2\nexit 1\n"), 0o700))
+	v.config(models)
+	_, checks := v.run()
+	require.Contains(t, checks["sandbox"].Detail, "no namespaces here")
+	require.Contains(t, checks["sandbox"].Fix, "allow user namespaces")
 }
 
 func TestDatabase(t *testing.T) {

@@ -51,22 +51,6 @@ func (e *exam) configuration(context.Context) []Check {
 	return checks
 }
 
-func (e *exam) sandbox(context.Context) []Check {
-	c := Check{Name: "sandbox", Status: Skip, Detail: "the configuration cannot be read"}
-	if e.config == nil {
-		return []Check{c}
-	}
-	s := e.config.Sandbox
-	c.Status, c.Detail = OK, s.Use+": no shell commands (sandbox.allow_host_bash is false)"
-	if s.Use == config.SandboxLocal && s.AllowHostBash {
-		c.Detail = "local: the model may run shell commands on this machine, as the user who runs the server"
-		if os.Geteuid() == 0 {
-			c.Status, c.Fix = Warn, "that user is root now: run the server as another one, or set sandbox.allow_host_bash to false"
-		}
-	}
-	return []Check{c}
-}
-
 // lowSpace is how much free space is little for databases that grow.
 const lowSpace = 1 << 30
 
