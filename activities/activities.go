@@ -18,6 +18,7 @@ import (
 	"deerflow/internal/sandbox"
 	"deerflow/internal/step"
 	"deerflow/internal/store"
+	"deerflow/internal/tools/web"
 )
 
 // Options are what activities work with.
@@ -27,6 +28,7 @@ type Options struct {
 	Config    func() *config.Config
 	Sandboxes sandbox.Provider
 	Transport http.RoundTripper // to models; nil is one of its own
+	Web       *web.Client       // for web tools; nil is one of its own
 	Logger    *slog.Logger
 	Memory    Memory           // nil: nothing is remembered
 	Skills    Skills           // nil: no skill can be called by name
@@ -51,6 +53,8 @@ type Activities struct {
 	access   map[string]config.Model // what plans' models were reached with last
 
 	recallTimeout time.Duration
+
+	warned sync.Map // what was said about tools, by its text
 }
 
 // plansKept is how many plans stay decoded in memory.
@@ -63,6 +67,9 @@ func New(o Options) (*Activities, error) {
 	}
 	if o.Transport == nil {
 		o.Transport = model.NewTransport()
+	}
+	if o.Web == nil {
+		o.Web = web.NewClient(web.ClientOptions{})
 	}
 	plans, err := lru.New[string, *agent.Plan](plansKept)
 	if err != nil {

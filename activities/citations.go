@@ -226,9 +226,29 @@ func (n *named) inUploads(ctx context.Context, needle string) (bool, error) {
 // beside is what a call leaves beside its result: pages, what became of the
 // citations of files, and what was done to files.
 func (a *Activities) beside(ctx context.Context, in step.CallToolInput, spec agent.ToolSpec, result *tools.Result) store.NewRow {
-	row := store.NewRow{Checks: a.checkFiles(ctx, in, spec, result)}
+	row := store.NewRow{Checks: a.checkFiles(ctx, in, spec, result), Sources: sourcesOf(in, result)}
 	if in.Reply == nil && changesFiles(spec) {
 		row.Changes = a.changes(ctx, in.Ref)
 	}
 	return row
+}
+
+// sourcesOf are the pages that a call brought, as they are stored. A call that
+// failed brought none: an error page is no evidence (N08).
+func sourcesOf(in step.CallToolInput, result *tools.Result) []store.Source {
+	if result.Error {
+		return nil
+	}
+	var sources []store.Source
+	for _, s := range result.Sources {
+		at := s.FetchedAt
+		if at.IsZero() {
+			at = time.Now()
+		}
+		sources = append(sources, store.Source{
+			CallID: in.Call, Tool: in.Name, Kind: s.Kind, URL: s.URL, FinalURL: s.FinalURL, Title: s.Title,
+			Text: s.Text, BodyHash: s.SHA256, At: at,
+		})
+	}
+	return sources
 }

@@ -10,7 +10,14 @@ import (
 // toolset assembles the tools of a configuration: the configured ones that this
 // version has, then the built-in ones.
 func (a *Activities) toolset(cfg *config.Config) (*tools.Set, error) {
-	o := tools.Options{HostBash: cfg.Sandbox.AllowHostBash, BashTimeout: cfg.Sandbox.BashCommandTimeout}
+	o := tools.Options{
+		HostBash: cfg.Sandbox.AllowHostBash, BashTimeout: cfg.Sandbox.BashCommandTimeout,
+		Web: a.o.Web, Warn: a.warnOnce,
+		Getenv: func(name string) string {
+			value, _ := cfg.Getenv(name)
+			return value
+		},
+	}
 	for _, t := range cfg.Tools {
 		if t.Available() {
 			o.Entries = append(o.Entries, tools.Entry{Name: t.Name, Group: t.Group, Use: t.Use, Extra: t.Options})
@@ -24,6 +31,13 @@ func (a *Activities) toolset(cfg *config.Config) (*tools.Set, error) {
 		a.o.Logger.Debug("Assembling the tools", "warning", string(w))
 	}
 	return set, nil
+}
+
+// warnOnce tells the operator something about a tool, once in a process.
+func (a *Activities) warnOnce(text string) {
+	if _, told := a.warned.LoadOrStore(text, true); !told {
+		a.o.Logger.Warn("A tool is not set up as it should be", "tool", text)
+	}
 }
 
 // limits bound what the tools of a configuration take and give.

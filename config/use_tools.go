@@ -16,14 +16,30 @@ func sandboxToolNames() []string {
 // webTools are the tools that a provider can stand behind.
 func webTools() []string { return []string{"web_search", "web_fetch", "image_search", "web_capture"} }
 
-// webProviders are the providers of web tools by name, each with the names that
-// DeerFlow's module paths use for it.
-func webProviders() map[string][]string {
-	return map[string][]string{
-		"http": nil, "tavily": nil, "brave": nil, "searxng": nil, "serper": nil, "exa": nil, "firecrawl": nil,
-		"fastcrw": nil, "groundroute": nil, "infoquest": nil, "crawl4ai": nil, "browserless": nil,
-		"ddg":  {"ddg_search", "duckduckgo", "image_search"},
-		"jina": {"jina_ai"},
+// webProvider is a provider of web tools.
+type webProvider struct {
+	tools   []string // that this version has of it
+	modules []string // names that DeerFlow's module paths use for it, beside its own
+}
+
+// webProviders are the providers of web tools by name.
+func webProviders() map[string]webProvider {
+	const search, fetch = "web_search", "web_fetch"
+	return map[string]webProvider{
+		"http":        {tools: []string{fetch}},
+		"tavily":      {tools: []string{search, fetch}},
+		"brave":       {},
+		"ddg":         {modules: []string{"ddg_search", "duckduckgo", "image_search"}},
+		"searxng":     {},
+		"serper":      {},
+		"exa":         {},
+		"firecrawl":   {},
+		"fastcrw":     {},
+		"jina":        {modules: []string{"jina_ai"}},
+		"groundroute": {},
+		"infoquest":   {},
+		"crawl4ai":    {},
+		"browserless": {},
 	}
 }
 
@@ -38,7 +54,7 @@ func (t Tool) ToolName() string {
 // without one are kept and skipped.
 func (t Tool) Available() bool {
 	provider, name, _ := strings.Cut(t.Use, ":")
-	return provider == sandboxTools && slices.Contains(sandboxToolNames(), name)
+	return provider == sandboxTools && slices.Contains(sandboxToolNames(), name) || slices.Contains(webProviders()[provider].tools, name)
 }
 
 // canonicalTool returns the "<provider>:<tool>" form of use, and whether use is
@@ -52,11 +68,11 @@ func canonicalTool(use string) (string, bool) {
 	if module == sandboxTools || module == "deerflow.sandbox.tools" {
 		return sandboxTools + ":" + short, slices.Contains(sandboxToolNames(), short)
 	}
-	for provider, others := range webProviders() {
+	for provider, p := range webProviders() {
 		if module == provider {
 			return use, slices.Contains(webTools(), name)
 		}
-		if pythonModule(module, provider, others) {
+		if pythonModule(module, provider, p.modules) {
 			if strings.HasSuffix(short, "_search") && short != "image_search" {
 				short = "web_search"
 			}

@@ -25,7 +25,7 @@ func (f *fixture) tool(threadID, run string, n int, row NewRow) Row {
 }
 
 func page(url, text string) Source {
-	return Source{Kind: SourceFetch, Tool: "web_fetch", CallID: "c", URL: url, Text: text, At: at}
+	return Source{Kind: thread.SourceFetched, Tool: "web_fetch", CallID: "c", URL: url, Text: text, At: at}
 }
 
 func TestSources(t *testing.T) {
@@ -34,20 +34,20 @@ func TestSources(t *testing.T) {
 		f.submit("t1", "r1", "hello")
 		f.start("t1", "r1", 0)
 		moved := page("http://a.org/old", "A\x00deer \xff")
-		moved.FinalURL, moved.Title = "https://www.a.org/new?utm_source=x", "T\x00itle"
+		moved.FinalURL, moved.Title, moved.BodyHash = "https://www.a.org/new?utm_source=x", "T\x00itle", "ab12"
 		f.tool("t1", "r1", 1, NewRow{Sources: []Source{
 			moved,
-			{Kind: SourceSearch, Tool: "web_search", CallID: "c", URL: "https://b.org/p", Title: "B", At: at.Add(time.Second)},
-			{Kind: SourceSearch, URL: "no address"},
-			{Kind: SourceFetch, URL: "https://long.org", Text: strings.Repeat("鹿", maxPage/3+10), At: at.Add(2 * time.Second)},
+			{Kind: thread.SourceFound, Tool: "web_search", CallID: "c", URL: "https://b.org/p", Title: "B", At: at.Add(time.Second)},
+			{Kind: thread.SourceFound, URL: "no address"},
+			{Kind: thread.SourceFetched, URL: "https://long.org", Text: strings.Repeat("鹿", maxPage/3+10), At: at.Add(2 * time.Second)},
 		}})
 		list, err := f.Sources(f.ctx, "t1")
 		require.NoError(f.t, err)
 		require.Len(f.t, list, 3)
 		hash := hashText("A\uFFFDdeer \uFFFD")
 		require.Equal(f.t, Source{
-			RunID: "r1", MessageID: thread.MessageID("r1", 1), CallID: "c", Tool: "web_fetch", Kind: SourceFetch, URL: "http://a.org/old",
-			FinalURL: "https://www.a.org/new?utm_source=x", Title: "T\uFFFDitle", Hash: hash, Size: len("A\uFFFDdeer \uFFFD"), At: at,
+			RunID: "r1", MessageID: thread.MessageID("r1", 1), CallID: "c", Tool: "web_fetch", Kind: thread.SourceFetched, URL: "http://a.org/old",
+			FinalURL: "https://www.a.org/new?utm_source=x", Title: "T\uFFFDitle", Hash: hash, BodyHash: "ab12", Size: len("A\uFFFDdeer \uFFFD"), At: at,
 		}, list[0])
 		require.Equal(f.t, "B", list[1].Title)
 		require.Empty(f.t, list[1].Hash)
@@ -60,7 +60,7 @@ func TestSources(t *testing.T) {
 		known, err := f.KnownPages(f.ctx, "t1", []string{"a.org/old", "a.org/new", "b.org/p", "c.org"})
 		require.NoError(f.t, err)
 		require.Equal(f.t, map[string]evidence.Grade{"a.org/old": evidence.Fetched, "a.org/new": evidence.Fetched, "b.org/p": evidence.Found}, known)
-		f.tool("t1", "r1", 2, NewRow{Sources: []Source{page("https://b.org/p#x", "B"), {Kind: SourceSearch, URL: "https://b.org/p"}}})
+		f.tool("t1", "r1", 2, NewRow{Sources: []Source{page("https://b.org/p#x", "B"), {Kind: thread.SourceFound, URL: "https://b.org/p"}}})
 		known, err = f.KnownPages(f.ctx, "t1", []string{"b.org/p"})
 		require.NoError(f.t, err)
 		require.Equal(f.t, evidence.Fetched, known["b.org/p"], "read once is read")

@@ -12,15 +12,9 @@ import (
 // Bounds of what is kept of one result.
 const (
 	maxSources     = 200
-	maxPage        = 1 << 20 // bytes of the text of a page
-	maxSourceTitle = 500     // characters
-	maxSourceURL   = 4096    // bytes
-)
-
-// What a source is.
-const (
-	SourceFetch  = "fetch"  // a page that was read
-	SourceSearch = "search" // a page that a search named
+	maxPage        = thread.MaxSourceText
+	maxSourceTitle = 500  // characters
+	maxSourceURL   = 4096 // bytes
 )
 
 // Source is a page that a tool has fetched or found.
@@ -29,7 +23,7 @@ type Source struct {
 	MessageID string // of the tool's result
 	CallID    string
 	Tool      string
-	Kind      string // SourceFetch or SourceSearch
+	Kind      thread.SourceKind
 	URL       string // as it was asked for, or found
 	FinalURL  string // after redirects; "" when it is the same
 	Title     string
@@ -37,18 +31,19 @@ type Source struct {
 	// kept of it, "" for none, Size its bytes.
 	Text      string
 	Hash      string
+	BodyHash  string // of the page as it came; "" when nobody knows
 	Size      int
-	Truncated bool // the text was longer, or is known not to be whole
+	Truncated bool // the text was longer
 	At        time.Time
 }
 
-const sourceColumns = `run_id, message_id, call_id, tool, kind, url, final_url, title, hash, size, truncated, at`
+const sourceColumns = `run_id, message_id, call_id, tool, kind, url, final_url, title, hash, body_hash, size, truncated, at`
 
 func scanSource(r scanner) (Source, error) {
 	var s Source
 	var truncated int
 	var at int64
-	err := r.Scan(&s.RunID, &s.MessageID, &s.CallID, &s.Tool, &s.Kind, &s.URL, &s.FinalURL, &s.Title, &s.Hash, &s.Size, &truncated, &at)
+	err := r.Scan(&s.RunID, &s.MessageID, &s.CallID, &s.Tool, &s.Kind, &s.URL, &s.FinalURL, &s.Title, &s.Hash, &s.BodyHash, &s.Size, &truncated, &at)
 	s.Truncated, s.At = truncated != 0, fromMicros(at)
 	return s, err
 }
@@ -78,13 +73,13 @@ func (t *tx) addSources(ctx context.Context, row *Row, sources []Source) error {
 			at = t.now
 		}
 		truncated := 0
-		if cut || s.Truncated {
+		if cut {
 			truncated = 1
 		}
 		_, err := t.exec(ctx, `INSERT INTO sources (thread_id, ord, url_key, final_key, `+sourceColumns+`)
-			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-			t.thread, ord, key, finalKey, row.RunID, row.ID, clean(s.CallID), clean(s.Tool), s.Kind, clean(s.URL), clean(s.FinalURL),
-			clean(thread.FirstRunes(s.Title, maxSourceTitle)), hash, len(body), truncated, micros(at))
+			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+			t.thread, ord, key, finalKey, row.RunID, row.ID, clean(s.CallID), clean(s.Tool), string(s.Kind), clean(s.URL), clean(s.FinalURL),
+			clean(thread.FirstRunes(s.Title, maxSourceTitle)), hash, clean(s.BodyHash), len(body), truncated, micros(at))
 		if err != nil {
 			return fmt.Errorf("store source %d: %w", ord, err)
 		}
@@ -119,7 +114,7 @@ func (s *Store) KnownPages(ctx context.Context, threadID string, keys []string) 
 				return err
 			}
 			for _, kind := range kinds {
-				if kind == SourceFetch {
+				if kind == string(thread.SourceFetched) {
 					known[key] = evidence.Fetched
 				} else if known[key] == "" {
 					known[key] = evidence.Found

@@ -37,6 +37,7 @@ func catalog(o Options) makers {
 		"sandbox:glob":        limited(glob),
 		"sandbox:grep":        limited(grep),
 	}
+	maps.Copy(all, webMakers(o))
 	maps.Copy(all, o.Makers)
 	return all
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"deerflow/internal/agent"
+	"deerflow/internal/tools/web"
 )
 
 // Entry is one tool of the configuration.
@@ -36,6 +37,14 @@ type Options struct {
 	BashTimeout time.Duration
 	// Makers are further values of Use, by their name.
 	Makers map[string]Maker
+	// Web makes the requests of web tools; nil is one of its own.
+	Web *web.Client
+	// Getenv reads a variable of the environment, such as the key of a service; ""
+	// means none, and nil has none at all.
+	Getenv func(name string) string
+	// Warn tells the operator what is wrong with an entry when its tool is called;
+	// nil tells nobody.
+	Warn func(text string)
 }
 
 // Warning is something about the configured tools that an operator should know.

@@ -53,7 +53,8 @@ type Env struct {
 
 // Result is what a call gives back.
 type Result struct {
-	// Text is for the model. A text of an error begins with "Error:".
+	// Text is for the model. A text of an error begins with "Error:", or it is a
+	// JSON object that says it under "error".
 	Text  string
 	Error bool
 	// Artifact is for clients, beside the text.
@@ -63,6 +64,8 @@ type Result struct {
 	Interrupt *thread.Interrupt
 	// Kwargs are set in the message's additional_kwargs.
 	Kwargs map[string]any
+	// Sources are the pages that the call brought.
+	Sources []thread.Source
 }
 
 // KeyMeta holds, in the additional_kwargs of a tool message, the [Meta] of the

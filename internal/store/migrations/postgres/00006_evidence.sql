@@ -18,7 +18,8 @@ CREATE TABLE text_refs (
 CREATE INDEX text_refs_by_hash ON text_refs (hash);
 
 -- What tools have fetched and found, in the order of one result. url_key and
--- final_key are the addresses as they are compared. hash is '' when no text came.
+-- final_key are the addresses as they are compared. hash is that of the text, ''
+-- when none came, body_hash that of the page as it came.
 CREATE TABLE sources (
   thread_id  TEXT NOT NULL,
   message_id TEXT NOT NULL,
@@ -33,6 +34,7 @@ CREATE TABLE sources (
   final_key  TEXT NOT NULL,
   title      TEXT NOT NULL,
   hash       TEXT NOT NULL,
+  body_hash  TEXT NOT NULL,
   size       BIGINT NOT NULL,
   truncated  BIGINT NOT NULL,
   at         BIGINT NOT NULL,
