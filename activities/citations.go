@@ -18,10 +18,6 @@ import (
 	"deerflow/internal/tools"
 )
 
-// keyCitations holds, in the additional_kwargs of an answer, what became of its
-// citations, when some are flagged.
-const keyCitations = "deerflow_citations"
-
 // Bounds of looking for the addresses that no tool has fetched or found.
 const (
 	checkTimeout = 3 * time.Second
@@ -40,7 +36,7 @@ func (a *Activities) checkAnswer(ctx context.Context, ref step.Ref, m *thread.Me
 		return nil
 	}
 	if len(check.Flags) > 0 {
-		m.SetKwarg(keyCitations, map[string]any{"citations": check.Citations, "flags": check.Flags})
+		m.SetKwarg(evidence.KeyCitations, map[string]any{"citations": check.Citations, "flags": check.Flags})
 	}
 	return []evidence.Check{check}
 }

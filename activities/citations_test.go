@@ -73,7 +73,7 @@ func TestN08CitationsOfAnAnswerAreCheckedAgainstWhatWasFetched(t *testing.T) {
 
 	row, err := w.store.GetMessage(t.Context(), "t1", out.Message.ID)
 	require.NoError(t, err)
-	marked, ok := row.Message.AdditionalKwargs[keyCitations].(map[string]any)
+	marked, ok := row.Message.AdditionalKwargs[evidence.KeyCitations].(map[string]any)
 	require.True(t, ok)
 	require.Len(t, marked["flags"], 5)
 }
@@ -99,7 +99,7 @@ func TestCitationsOfWhatTheUserGave(t *testing.T) {
 
 	row, err := w.store.GetMessage(t.Context(), "t1", out.Message.ID)
 	require.NoError(t, err)
-	require.Contains(t, row.Message.AdditionalKwargs, keyCitations)
+	require.Contains(t, row.Message.AdditionalKwargs, evidence.KeyCitations)
 }
 
 // commitOf is a commit of the run that has begun.
@@ -119,7 +119,7 @@ func TestAnAnswerWithoutCitationsIsLeftAlone(t *testing.T) {
 	require.NoError(t, err)
 	row, err := w.store.GetMessage(t.Context(), "t1", out.Message.ID)
 	require.NoError(t, err)
-	require.NotContains(t, row.Message.AdditionalKwargs, keyCitations)
+	require.NotContains(t, row.Message.AdditionalKwargs, evidence.KeyCitations)
 	require.Zero(t, w.checks()[0].Citations)
 }
 

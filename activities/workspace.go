@@ -14,24 +14,8 @@ import (
 	"deerflow/internal/store"
 )
 
-// Bounds of a look at the files of a thread. What is beyond them is said to be
-// unknown.
-const (
-	surveyTimeout = 500 * time.Millisecond
-	surveyFiles   = 5000
-	surveyHashed  = 256 << 10 // bytes of one file
-	surveyRead    = 32 << 20  // of all that are read in one look
-	surveyText    = 128 << 10 // of a file of which diffs are made
-	surveyTexts   = 4 << 20   // of all such files
-)
-
-// ChangesLimits are the bounds of what is told of changed files, for readers.
-func ChangesLimits() map[string]any {
-	return map[string]any{
-		"max_scanned_files": surveyFiles, "max_files": changes.MaxFiles, "max_hashed_bytes": surveyHashed, "max_text_bytes": surveyText,
-		"max_total_text_bytes": surveyTexts, "max_diff_bytes": changes.MaxDiff, "max_total_diff_bytes": changes.MaxDiffTotal,
-	}
-}
+// surveyTimeout bounds a look at the files of a thread: it must hold up no step.
+const surveyTimeout = 500 * time.Millisecond
 
 // changesFiles reports whether a tool may change files of the thread.
 func changesFiles(spec agent.ToolSpec) bool {
@@ -58,7 +42,7 @@ func (a *Activities) survey(ctx context.Context, ref step.Ref, known map[string]
 	defer cancel()
 	s, err := surveyor.Survey(ctx, sandbox.SurveyOptions{
 		Dirs: []string{sandbox.Outputs, sandbox.Uploads, sandbox.Workspace}, Skip: []string{a.o.Config().ToolOutput.StorageSubdir},
-		MaxFiles: surveyFiles, MaxHashed: surveyHashed, MaxRead: surveyRead, MaxText: surveyText, MaxTexts: surveyTexts, Known: known,
+		MaxFiles: changes.MaxScanned, MaxHashed: changes.MaxHashed, MaxRead: changes.MaxRead, MaxText: changes.MaxText, MaxTexts: changes.MaxTexts, Known: known,
 	})
 	if err != nil {
 		a.o.Logger.Warn("The files of a thread were not looked through", "thread", ref.Thread, "error", err)
@@ -95,7 +79,7 @@ func (a *Activities) baseline(ctx context.Context, ref step.Ref) *store.Baseline
 	total := int64(0)
 	for i := range now.Files {
 		f := &now.Files[i]
-		if f.Hash == "" || f.Size == 0 || f.Size > surveyText || f.Binary || changes.IsSensitive(f.Path) || total+f.Size > surveyTexts {
+		if f.Hash == "" || f.Size == 0 || f.Size > changes.MaxText || f.Binary || changes.IsSensitive(f.Path) || total+f.Size > changes.MaxTexts {
 			continue
 		}
 		total += f.Size

@@ -2,8 +2,13 @@ package evidence
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
+
+// KeyCitations holds, in the additional_kwargs of an answer, what became of its
+// citations, when some are flagged.
+const KeyCitations = "deerflow_citations"
 
 // Grade says what a citation rests on.
 type Grade string
@@ -66,6 +71,21 @@ func Judge(place string, citations []Citation, grade func(c Citation) Grade) Che
 		check.Flags = append(check.Flags, Flag{URL: c.URL, Title: c.Title, Form: c.Form, Grade: g})
 	}
 	return check
+}
+
+// GradeOf is what the check says of a page, by its key, as far as it was not
+// fetched: of the pages that are cited and not flagged, some were. It is "" for a
+// page that is not cited.
+func (c *Check) GradeOf(key string) Grade {
+	if !slices.Contains(c.Keys, key) {
+		return ""
+	}
+	for _, f := range c.Flags {
+		if k, ok := Key(f.URL); ok && k == key {
+			return f.Grade
+		}
+	}
+	return Given
 }
 
 // maxNoted is how many flags a note to the model lists of each grade.

@@ -10,6 +10,7 @@ import (
 	"github.com/yuin/goldmark/extension"
 	"github.com/yuin/goldmark/parser"
 	"github.com/yuin/goldmark/text"
+	"github.com/yuin/goldmark/util"
 )
 
 // Bounds of what is looked at in one document.
@@ -70,7 +71,7 @@ func Citations(document string) []Citation {
 			if rest, ok := cutPrefixFold(title, citationPrefix); ok {
 				title, form = rest, FormCitation
 			}
-			c.add(string(n.Destination), title, form)
+			c.add(readable(n.Destination), title, form)
 		case *ast.AutoLink:
 			if n.AutoLinkType == ast.AutoLinkURL {
 				c.add(string(n.URL(source)), "", FormBare)
@@ -81,7 +82,7 @@ func Citations(document string) []Citation {
 	unused := pc.References() // in no order
 	slices.SortFunc(unused, func(a, b parser.Reference) int { return bytes.Compare(a.Label(), b.Label()) })
 	for _, r := range unused {
-		c.add(string(r.Destination()), string(r.Title()), FormBare)
+		c.add(readable(r.Destination()), readable(r.Title()), FormBare)
 	}
 	return c.found
 }
@@ -129,7 +130,7 @@ func plain(n ast.Node, source []byte) string {
 	var b strings.Builder
 	_ = ast.Walk(n, func(n ast.Node, entering bool) (ast.WalkStatus, error) { // the function below gives no error
 		if t, ok := n.(*ast.Text); ok && entering {
-			b.Write(t.Segment.Value(source))
+			b.WriteString(readable(t.Segment.Value(source)))
 			if t.SoftLineBreak() || t.HardLineBreak() {
 				b.WriteByte(' ')
 			}
@@ -137,6 +138,12 @@ func plain(n ast.Node, source []byte) string {
 		return ast.WalkContinue, nil
 	})
 	return strings.TrimSpace(b.String())
+}
+
+// readable is the text that a part of a document stands for: without the marks
+// of escapes, and with the characters that entities name.
+func readable(source []byte) string {
+	return string(util.ResolveEntityNames(util.ResolveNumericReferences(util.UnescapePunctuations(source))))
 }
 
 func cutPrefixFold(s, prefix string) (string, bool) {

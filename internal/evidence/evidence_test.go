@@ -65,6 +65,7 @@ func TestCitations(t *testing.T) {
 		{"cited in another case", "[Citation: T](https://a.org)", []string{"citation a.org T"}},
 		{"in Chinese, against a full stop", "鹿会跑[citation:鹿的研究](https://a.org/鹿)。见 https://b.org/x。", []string{"citation a.org/%E9%B9%BF 鹿的研究", "bare b.org/x"}},
 		{"brackets in both", "[citation:On [deer] (2nd)](https://a.org/x_(y))", []string{"citation a.org/x_%28y%29 On [deer] (2nd)"}},
+		{"escaped", `[citation:A \[b\] &amp; c](https://a.org/\(x\)?a=1&amp;b=2)`, []string{"citation a.org/%28x%29?a=1&b=2 A [b] & c"}},
 		{"link, bare, angle brackets", "[L](https://l.org) https://b.org/p. <https://c.org>", []string{"link l.org L", "bare b.org/p", "bare c.org"}},
 		{"reference", "See [the page][1] and [2].\n\n[1]: https://a.org 'T'\n[2]: https://b.org\n", []string{"link a.org the page", "link b.org 2"}},
 		{"unused reference", "Text.\n\n[9]: https://a.org \"Only listed\"\n", []string{"bare a.org Only listed"}},
