@@ -41,6 +41,8 @@ type Options struct {
 type Activities struct {
 	o     Options
 	plans *lru.Cache[string, *agent.Plan]
+	// ledgers are of the files of the newest runs.
+	ledgers *lru.Cache[string, *ledger]
 
 	mu       sync.Mutex
 	chatters map[string]model.Chatter // by configuration
@@ -72,7 +74,11 @@ func New(o Options) (*Activities, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Activities{o: o, plans: plans, chatters: map[string]model.Chatter{}, access: map[string]config.Model{}, recallTimeout: recallTimeout}, nil
+	ledgers, err := lru.New[string, *ledger](ledgersKept)
+	if err != nil {
+		return nil, err
+	}
+	return &Activities{o: o, plans: plans, ledgers: ledgers, chatters: map[string]model.Chatter{}, access: map[string]config.Model{}, recallTimeout: recallTimeout}, nil
 }
 
 // Register makes the activities known to a worker under their fixed names.

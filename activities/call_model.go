@@ -196,6 +196,10 @@ func (a *Activities) finishModel(ctx context.Context, in step.CallModelInput, pl
 			return step.CallModelResult{}, border(ctx, doing, err)
 		}
 	}
+	last := store.NewRow{Checks: a.checkAnswer(ctx, in.Ref, &message)}
+	if message.CallCount() == 0 {
+		last.Changes = a.changes(ctx, in.Ref) // commands that run on in the background change files too
+	}
 	out := step.CallModelResult{
 		Message: plan.DigestOf(&message, in.Pos), FinishReason: response.FinishReason, Usage: response.Usage,
 	}
@@ -207,14 +211,16 @@ func (a *Activities) finishModel(ctx context.Context, in step.CallModelInput, pl
 		// Only the end told what the beginning was: readers take the whole message.
 		rest = append(rest, store.NewEvent{Type: store.EventReset, Data: store.Reset{MessageID: in.MessageID, Claim: owner.Claim}})
 	}
-	kept, err := json.Marshal(out)
-	if err != nil {
+	var err error
+	if last.Digest, err = json.Marshal(out); err != nil {
 		return out, fmt.Errorf("%s: %w", doing, err)
 	}
-	row, err := a.finish(ctx, owner, store.NewRow{Pos: in.Pos, Message: message, Digest: kept}, rest...)
+	last.Pos, last.Message = in.Pos, message
+	row, err := a.finish(ctx, owner, last, rest...)
 	if err != nil {
 		return out, border(ctx, doing, err)
 	}
+	a.told(in.Ref, last.Changes)
 	failpoint.Here(failpoint.AnswerStored, in.Thread)
 	return modelResult(doing, &row)
 }

@@ -47,15 +47,20 @@ func (a *Activities) CallTool(parent context.Context, in step.CallToolInput) (st
 	a.logCommand(ctx, in, spec)
 	failpoint.Here(failpoint.ToolBegun, in.Thread)
 	result, err := a.outcome(ctx, in, claim.MayHaveRun, place)
+	var row store.NewRow
 	if err == nil {
+		row = a.beside(ctx, in, spec, &result)
 		result, err = a.obey(ctx, in, plan, result)
 	}
 	if err != nil {
+		if ctx.Err() != nil && in.Reply == nil && changesFiles(spec) {
+			a.changedInVain(ctx, in.Ref)
+		}
 		return out, border(ctx, doing, err)
 	}
 	failpoint.Here(failpoint.ToolDone, in.Thread)
 	owner := store.Owner{Ref: in.Ref, MessageID: in.MessageID, Claim: claim.Claim}
-	return a.finishTool(ctx, in, owner, result)
+	return a.finishTool(ctx, in, owner, row, result)
 }
 
 // claimCall claims a call that must not be made twice, and gets its sandbox
@@ -157,7 +162,8 @@ func (a *Activities) callOf(ctx context.Context, in step.CallToolInput) (thread.
 	return call, nil
 }
 
-func (a *Activities) finishTool(ctx context.Context, in step.CallToolInput, owner store.Owner, result tools.Result) (step.CallToolResult, error) {
+// finishTool stores a result together with what the call leaves beside it.
+func (a *Activities) finishTool(ctx context.Context, in step.CallToolInput, owner store.Owner, kept store.NewRow, result tools.Result) (step.CallToolResult, error) {
 	doing := "store the result of " + in.Name
 	status := thread.ToolSuccess
 	if result.Error {
@@ -169,14 +175,16 @@ func (a *Activities) finishTool(ctx context.Context, in step.CallToolInput, owne
 		message.SetKwarg(key, value)
 	}
 	out := step.CallToolResult{Message: message.Digest(in.Pos), State: result.State, Interrupt: result.Interrupt}
-	kept, err := json.Marshal(out)
-	if err != nil {
+	var err error
+	if kept.Digest, err = json.Marshal(out); err != nil {
 		return out, fmt.Errorf("%s: %w", doing, err)
 	}
-	row, err := a.finish(ctx, owner, store.NewRow{Pos: in.Pos, Message: message, Digest: kept})
+	kept.Pos, kept.Message = in.Pos, message
+	row, err := a.finish(ctx, owner, kept)
 	if err != nil {
 		return out, border(ctx, doing, err)
 	}
+	a.told(in.Ref, kept.Changes)
 	failpoint.Here(failpoint.ToolStored, in.Thread)
 	return toolResult(doing, &row)
 }

@@ -40,7 +40,7 @@ func (a *Activities) StartRun(parent context.Context, in step.StartRunInput) (st
 	rows, err := a.o.Store.StartRun(ctx, store.StartRun{
 		Ref: in.Ref, Pos: in.Pos, Parent: in.Parent, Message: in.Message, AssistantID: plan.Summary.Agent,
 		PlanHash: hash, Plan: data, Answers: in.Answers, LoopVersion: in.LoopVersion, At: a.now(),
-		Context: blocks, ContextOf: intake.Message,
+		Context: blocks, ContextOf: intake.Message, Baseline: a.baseline(ctx, in.Ref),
 	})
 	if err != nil {
 		return step.StartRunResult{}, border(ctx, doing, err)

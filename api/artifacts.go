@@ -30,6 +30,18 @@ func (s *Server) artifact(c echo.Context) error {
 		return err
 	}
 	f, err := s.o.Files.Open(c.Request().Context(), o, virtual)
+	if errors.Is(err, ErrFileNotFound) {
+		f, err = s.openInSkill(c.Request().Context(), o, virtual)
+	}
+	if err != nil {
+		return artifactError(err, virtual)
+	}
+	defer func() { _ = f.Close() }()
+	return serveFile(c, f)
+}
+
+// artifactError is the answer to a path that leads to no file.
+func artifactError(err error, virtual string) error {
 	switch {
 	case errors.Is(err, ErrFileNotFound):
 		return fail(http.StatusNotFound, "Artifact not found: %s", virtual)
@@ -37,11 +49,10 @@ func (s *Server) artifact(c echo.Context) error {
 		return fail(http.StatusBadRequest, "Path is not a file: %s", virtual)
 	case errors.Is(err, ErrFileRefused):
 		return fail(http.StatusForbidden, "Access denied: %s is not below %s", virtual, VirtualRoot)
-	case err != nil:
-		return err
+	case errors.Is(err, ErrFileTooLarge):
+		return fail(http.StatusRequestEntityTooLarge, "The file is larger than the limit of %d bytes", maxHashed)
 	}
-	defer func() { _ = f.Close() }()
-	return serveFile(c, f)
+	return err
 }
 
 // artifactPath is the virtual path in the URL, checked for tricks before

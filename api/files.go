@@ -49,6 +49,10 @@ var (
 	ErrNotAFile = errors.New("it is no regular file")
 	// ErrFileTooLarge: more came than was allowed.
 	ErrFileTooLarge = errors.New("the file is too large")
+	// ErrFileChanged: the file is not what the caller thinks it is.
+	ErrFileChanged = errors.New("the file has changed")
+	// ErrNotText: the file cannot be edited as text.
+	ErrNotText = errors.New("it is no text")
 )
 
 // Files keeps the files of threads. A thread's directories need not exist
@@ -63,6 +67,9 @@ type Files interface {
 	Discard(ctx context.Context, o FileOwner, name string) error
 	// Open opens the file at a virtual path such as /mnt/user-data/outputs/a.md.
 	Open(ctx context.Context, o FileOwner, virtualPath string) (OpenFile, error)
+	// Replace puts new content in the place of a text file that is there, if the
+	// SHA-256 of the old content is the expected one, in hex.
+	Replace(ctx context.Context, o FileOwner, virtualPath string, content []byte, expected string) (FileInfo, error)
 	// List describes the uploads, by name.
 	List(ctx context.Context, o FileOwner) ([]FileInfo, error)
 	// CopyThread copies all files of a thread to one that has none yet. Links are

@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"deerflow/internal/evidence"
 	"deerflow/internal/thread"
 )
 
@@ -30,7 +31,7 @@ func serverKeys() []string {
 	return []string{
 		"original_user_content", "dynamic_context_reminder", "reminder_date", "deerflow_view_image_context",
 		"deerflow_tool_meta", "deerflow_read_mark", "skill_context_entry", "safety_termination", "token_usage_attribution",
-		"deerflow_goal_continuation", thread.KeyContext,
+		"deerflow_goal_continuation", evidence.KeyCitations, thread.KeyContext,
 		thread.KeyRunID, thread.KeyTimestamp, thread.KeyErrorFallback, thread.KeyErrorType, thread.KeyErrorReason,
 		thread.KeyErrorDetail, thread.KeyStopped, thread.KeySummary,
 	}

@@ -65,6 +65,9 @@ type Settings struct {
 	Models       []string
 	DefaultModel string
 	Uploads      UploadLimits
+	// ExportFonts are files of fonts for characters that those of this program
+	// lack.
+	ExportFonts []string
 }
 
 // UploadLimits bound one upload request; zero fields take the defaults.

@@ -94,4 +94,10 @@ func (s *Server) fileRoutes(m mount) {
 	m.on(http.MethodGet, "/threads/:thread/uploads/limits", s.uploadLimits)
 	m.on(http.MethodGet, "/threads/:thread/artifacts/*", s.artifact)
 	m.on(http.MethodHead, "/threads/:thread/artifacts/*", s.artifact)
+	m.on(http.MethodPut, "/threads/:thread/artifacts/*", s.putArtifact)
+	m.on(http.MethodGet, "/threads/:thread/artifacts", s.listArtifacts)
+	m.on(http.MethodGet, "/threads/:thread/runs/:run/workspace-changes", s.workspaceChanges)
+	m.on(http.MethodGet, "/threads/:thread/sources", s.listSources)
+	m.on(http.MethodGet, "/threads/:thread/sources/:hash", s.sourceText)
+	m.on(http.MethodGet, "/threads/:thread/export", s.export)
 }

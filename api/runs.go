@@ -33,6 +33,9 @@ type runShape struct {
 	TotalTokens  int     `json:"total_tokens"`
 	ModelCalls   int     `json:"llm_call_count"`
 	LeadTokens   int     `json:"lead_agent_tokens"`
+	// Citations tells what the citations of the run's answer and files rest on; it
+	// is left out when there are none.
+	Citations *citationsShape `json:"citations,omitempty"`
 }
 
 func toRunShape(r *store.Run) runShape {
@@ -84,7 +87,13 @@ func (s *Server) getRun(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	return c.JSON(http.StatusOK, toRunShape(&run))
+	checks, err := s.o.Store.Checks(c.Request().Context(), run.ThreadID, run.ID)
+	if err != nil {
+		return err
+	}
+	shape := toRunShape(&run)
+	shape.Citations = toCitationsShape(checks[run.ID])
+	return c.JSON(http.StatusOK, shape)
 }
 
 const maxRunList = 1000
@@ -107,8 +116,14 @@ func (s *Server) listRuns(c echo.Context) error {
 	if err != nil {
 		return err
 	}
+	checks, err := s.o.Store.Checks(c.Request().Context(), t.ID, "")
+	if err != nil {
+		return err
+	}
 	for i := range runs {
-		shape, err := selectKeys(toRunShape(&runs[i]), selection(c))
+		whole := toRunShape(&runs[i])
+		whole.Citations = toCitationsShape(checks[runs[i].ID])
+		shape, err := selectKeys(whole, selection(c))
 		if err != nil {
 			return err
 		}

@@ -19,6 +19,8 @@ type Server struct {
 	values   *memo[valuesKey, []byte]
 	messages *memo[messageKey, wireRow]
 
+	exports chan struct{} // one for each document that is being made
+
 	started time.Time
 
 	// life ends when the server is closed, and with it every open stream.
@@ -51,6 +53,7 @@ func New(o Options) *Server {
 		echo:     echo.New(),
 		values:   newMemo[valuesKey, []byte](valuesCacheBytes),
 		messages: newMemo[messageKey, wireRow](messagesCacheBytes),
+		exports:  make(chan struct{}, maxExports),
 	}
 	s.started = s.o.Now()
 	s.life, s.close = context.WithCancel(context.Background())

@@ -35,6 +35,7 @@ func (d *decoder) config(root *yaml.Node, c *Config) {
 	d.checkSubagents(&c.Subagents)
 	d.finishGuardrails(&c.Guardrails)
 	d.checkServer(&c.Server)
+	d.checkExport(&c.Export)
 	d.checkURL("frontend_url", c.FrontendURL)
 	d.unused.warn(d, "settings that this version does not use are ignored")
 }

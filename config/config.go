@@ -34,6 +34,7 @@ type Config struct {
 	CircuitBreaker CircuitBreaker `yaml:"circuit_breaker"`
 	LoopDetection  LoopDetection  `yaml:"loop_detection"`
 	Uploads        Uploads        `yaml:"uploads"`
+	Export         Export         `yaml:"export"`
 
 	Input         Input         `yaml:"input"`
 	Summarization Summarization `yaml:"summarization"`

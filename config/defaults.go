@@ -20,7 +20,7 @@ func (c *Config) setDefaults() {
 	c.LogLevel = "info"
 	c.MaxRecursionLimit = 1000
 	for _, section := range []defaulter{
-		&c.Sandbox, &c.LLMCall, &c.CircuitBreaker, &c.LoopDetection, &c.Uploads, &c.Worker, &c.Thread, &c.Clarification, &c.Auth,
+		&c.Sandbox, &c.LLMCall, &c.CircuitBreaker, &c.LoopDetection, &c.Uploads, &c.Export, &c.Worker, &c.Thread, &c.Clarification, &c.Auth,
 		&c.ToolOutput, &c.ReadBeforeWrite, &c.Guardrails,
 		&c.Title, &c.TokenUsage, &c.TokenBudget, &c.SafetyFinishReason, &c.Summarization, &c.Memory,
 		&c.Skills, &c.ToolSearch, &c.Subagents,

@@ -53,3 +53,11 @@ func TestGuardrailsSection(t *testing.T) {
 	load(t, "guardrails:\n  enabled: false\n  provider:\n    use: aport:OAPProvider\n    config: {policy: x}\n")
 	require.Contains(t, fails(t, "guardrails:\n  provider:\n    use: allowlist\n    config: {allowed_tool: [ls]}\n"), "unknown key allowed_tool")
 }
+
+func TestExportSection(t *testing.T) {
+	t.Parallel()
+	require.Empty(t, Defaults().Export.PDFFonts)
+	c, _ := load(t, "export:\n  pdf_fonts: [/fonts/a.ttc]\n")
+	require.Equal(t, []string{"/fonts/a.ttc"}, c.Export.PDFFonts)
+	require.Contains(t, fails(t, "export:\n  pdf_fonts:\n    - fonts/a.ttf\n"), "3: export.pdf_fonts[0]: want the absolute path of a font")
+}

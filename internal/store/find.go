@@ -45,8 +45,9 @@ func (s *Store) LiveRuns(ctx context.Context, user string, status thread.RunStat
 	return runs, wrap(err, "list live runs")
 }
 
-// DeleteRun removes the row of a run that has ended. What it wrote stays in the
-// transcript. One that has not ended is an [ErrActive].
+// DeleteRun removes the row of a run that has ended, with what is told of its
+// citations and changes. What it wrote stays in the transcript, what it fetched
+// stays a source. One that has not ended is an [ErrActive].
 func (s *Store) DeleteRun(ctx context.Context, threadID, runID string) error {
 	err := s.write(ctx, threadID, func(ctx context.Context, t *tx) error {
 		if err := t.lock(ctx, threadID); err != nil {
@@ -59,8 +60,16 @@ func (s *Store) DeleteRun(ctx context.Context, threadID, runID string) error {
 		if !run.Status.Terminal() {
 			return fmt.Errorf("it is %s: %w", run.Status, ErrActive)
 		}
-		_, err = t.exec(ctx, `DELETE FROM runs WHERE thread_id = ? AND id = ?`, threadID, runID)
-		return err
+		for _, query := range []string{
+			`DELETE FROM citations WHERE thread_id = ? AND run_id = ?`,
+			`DELETE FROM file_changes WHERE thread_id = ? AND run_id = ?`,
+			`DELETE FROM runs WHERE thread_id = ? AND id = ?`,
+		} {
+			if _, err := t.exec(ctx, query, threadID, runID); err != nil {
+				return err
+			}
+		}
+		return nil
 	})
 	return wrap(err, "delete run %q of thread %q", runID, threadID)
 }
@@ -68,16 +77,17 @@ func (s *Store) DeleteRun(ctx context.Context, threadID, runID string) error {
 // threadColumnsCopied are the columns of a thread that its copy has too.
 const threadColumnsCopied = `user_id, status, metadata, state, state_seq, interrupts, error, last_seq, checkpoint_id, state_updated_at`
 
-// messageColumns and checkpointColumns are all columns but the thread's id.
+// These are all columns of their tables but the thread's id.
 const (
-	messageColumns    = `id, rev, pos, seq, ord, run_id, step, body, digest, created_at`
-	checkpointColumns = `seq, id, run_id, step, parent, at, data, segments, compacted, next_pos, state, state_seq, status, interrupts, next`
+	messageColumns      = `id, rev, pos, seq, ord, run_id, step, body, digest, created_at`
+	sourceColumnsCopied = `ord, url_key, final_key, ` + sourceColumns
+	checkpointColumns   = `seq, id, run_id, step, parent, at, data, segments, compacted, next_pos, state, state_seq, status, interrupts, next`
 )
 
 // CopyThread makes a thread with the transcript, the checkpoints and the
-// metadata of another one, under a new id. Its runs and its log are not copied:
-// nobody follows a run of the copy, and its log is whole from its end on. A
-// thread with a run that has not ended is an [ErrActive].
+// metadata of another one, and its sources, under a new id. Its runs and its log
+// are not copied: nobody follows a run of the copy, and its log is whole from its
+// end on. A thread with a run that has not ended is an [ErrActive].
 func (s *Store) CopyThread(ctx context.Context, from, to string) (Thread, error) {
 	var made Thread
 	err := checkKey("thread id", to)
@@ -114,7 +124,10 @@ func (t *tx) copyThread(ctx context.Context, from, to string) error {
 	if err != nil {
 		return err
 	}
-	for _, part := range []struct{ table, columns string }{{"messages", messageColumns}, {"checkpoints", checkpointColumns}} {
+	for _, part := range []struct{ table, columns string }{
+		{"messages", messageColumns}, {"checkpoints", checkpointColumns},
+		{"sources", sourceColumnsCopied}, {"text_refs", "kind, hash"},
+	} {
 		_, err := t.exec(ctx, `INSERT INTO `+part.table+` (thread_id, `+part.columns+`) SELECT ?, `+
 			part.columns+` FROM `+part.table+` WHERE thread_id = ?`, to, from)
 		if err != nil {

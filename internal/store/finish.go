@@ -93,6 +93,9 @@ func (s *Store) Finish(ctx context.Context, o Owner, n NewRow, events ...NewEven
 			if err := t.insertRow(ctx, &row, string(body), o.origin()); err != nil {
 				return err
 			}
+			if err := t.addEvidence(ctx, &row, &n); err != nil {
+				return err
+			}
 			return t.closeClaim(ctx, o.MessageID)
 		})
 	}
@@ -100,4 +103,20 @@ func (s *Store) Finish(ctx context.Context, o Owner, n NewRow, events ...NewEven
 		return Row{}, wrap(err, "finish message %q of thread %q", o.MessageID, o.Ref.Thread)
 	}
 	return row, nil
+}
+
+// addEvidence stores what a step has left beside its message.
+func (t *tx) addEvidence(ctx context.Context, row *Row, n *NewRow) error {
+	if err := t.addSources(ctx, row, n.Sources); err != nil {
+		return err
+	}
+	for i := range n.Checks {
+		if err := t.putCheck(ctx, row.RunID, &n.Checks[i]); err != nil {
+			return err
+		}
+	}
+	if n.Changes == nil {
+		return nil
+	}
+	return t.putChanges(ctx, row.RunID, n.Changes)
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"time"
 
+	"deerflow/internal/evidence"
 	"deerflow/internal/step"
 	"deerflow/internal/thread"
 )
@@ -70,7 +71,9 @@ type StartRun struct {
 	// is one of the run's.
 	Context   []thread.ContextBlock
 	ContextOf string
-	At        time.Time
+	// Baseline is what the files of the thread are now; nil: unknown.
+	Baseline *Baseline
+	At       time.Time
 }
 
 // Claim asks for the right to write a message.
@@ -107,6 +110,13 @@ type NewRow struct {
 	// Digest is kept beside the message for whoever finds the row complete: the
 	// result of the step without the body. It may be nil.
 	Digest json.RawMessage
+	// Sources are the pages that the step has fetched and found, Checks what became
+	// of the citations of what it has written.
+	Sources []Source
+	Checks  []evidence.Check
+	// Changes is what the run has done to the files of the thread; nil: the same as
+	// before.
+	Changes *FileChanges
 }
 
 // DigestFunc makes the digest of a message at a position.

@@ -72,6 +72,11 @@ func (t *tx) startRun(ctx context.Context, in *StartRun) ([]Row, error) {
 	if _, err := t.emitValue(ctx, from, EventRunStart, RunStarted{RunID: in.Ref.Run, AssistantID: in.AssistantID}); err != nil {
 		return nil, err
 	}
+	if in.Baseline != nil {
+		if err := t.putBaseline(ctx, in.Ref.Run, in.Baseline); err != nil {
+			return nil, err
+		}
+	}
 	rows, err := t.placeMessages(ctx, in)
 	if err != nil {
 		return nil, err

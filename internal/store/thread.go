@@ -147,7 +147,20 @@ func (s *Store) DeleteThread(ctx context.Context, id string) error {
 		if err := t.lock(ctx, id); err != nil {
 			return err
 		}
+		for _, kind := range []string{textFile, textPage} {
+			hashes, err := textsOf(ctx, t, id, kind)
+			if err != nil {
+				return err
+			}
+			if err := t.dropTexts(ctx, kind, hashes); err != nil {
+				return err
+			}
+		}
 		for _, query := range []string{
+			`DELETE FROM sources WHERE thread_id = ?`,
+			`DELETE FROM citations WHERE thread_id = ?`,
+			`DELETE FROM baselines WHERE thread_id = ?`,
+			`DELETE FROM file_changes WHERE thread_id = ?`,
 			`DELETE FROM events WHERE thread_id = ?`,
 			`DELETE FROM messages WHERE thread_id = ?`,
 			`DELETE FROM claims WHERE thread_id = ?`,
