@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"github.com/xuri/excelize/v2"
 	"pgregory.net/rapid"
 
 	"deerflow/internal/testkit"
@@ -75,10 +76,11 @@ func TestDamagedDocuments(t *testing.T) {
 	good := map[string][]byte{
 		"a.docx": testkit.DocxOf(p("berschrift1", r("One"))+li("2", "0", "first")+p("", r("text")), map[string]string{"styles": styles, "numbering": numbering}),
 		"a.pptx": deck(sld("", shape("title", ap(0, "Title"))+shape("body", ap(0, "text")))),
+		"a.xlsx": workbook(t, excelize.Options{}, func(f *excelize.File) { set(f, "Sheet1", "A1", "text") }),
 		"a.pdf":  testkit.PDF("# Title\ntext", "more"),
 	}
 	rapid.Check(t, func(rt *rapid.T) {
-		name := rapid.SampledFrom([]string{"a.docx", "a.docx", "a.pptx", "a.pptx", "a.pdf"}).Draw(rt, "name")
+		name := rapid.SampledFrom([]string{"a.docx", "a.docx", "a.pptx", "a.pptx", "a.xlsx", "a.xlsx", "a.pdf"}).Draw(rt, "name")
 		data := bytes.Clone(good[name])
 		for range rapid.IntRange(0, 8).Draw(rt, "changes") {
 			data[rapid.IntRange(0, len(data)-1).Draw(rt, "at")] = rapid.Byte().Draw(rt, "byte")
