@@ -53,6 +53,7 @@ func TestDeerFlowFileLoads(t *testing.T) {
 	require.Equal(t, 10*time.Minute, c.Models[0].Timeout)
 	require.Equal(t, "sandbox:glob", c.Tools[5].Use)
 	require.Equal(t, want.Sandbox, c.Sandbox)
+	want.Uploads.AutoConvertDocuments = false // as the file says
 	require.Equal(t, want.Uploads, c.Uploads)
 	require.Equal(t, want.TokenUsage, c.TokenUsage)
 	require.Equal(t, want.TokenBudget, c.TokenBudget)

@@ -40,6 +40,7 @@ func (d *Daemon) apiSettings() api.Settings {
 		Uploads: api.UploadLimits{
 			MaxFiles: c.Uploads.MaxFiles, MaxFileSize: c.Uploads.MaxFileSize, MaxTotalSize: c.Uploads.MaxTotalSize,
 		},
+		ConvertDocuments: c.Uploads.AutoConvertDocuments,
 	}
 }
 

@@ -39,8 +39,13 @@ func (d *Daemon) work(ctx context.Context, w duty) error {
 	if err != nil {
 		return err
 	}
+	converter, err := d.converter()
+	if err != nil {
+		return err
+	}
 	acts, err := activities.New(activities.Options{
 		Store: w.store, Config: d.source.Current, Sandboxes: boxes, Logger: d.log,
+		UsersDir: filepath.Join(d.dataDir, usersDir), Documents: converter,
 	})
 	if err != nil {
 		return err

@@ -12,8 +12,8 @@ import (
 
 // Bounds of the process that converts a document.
 const (
-	softMemory = 1 << 30 // bytes; from here on memory is reclaimed eagerly
-	hardMemory = 2 << 30 // bytes; here the process ends
+	softMemory  = 1 << 30 // bytes; from here on memory is reclaimed eagerly
+	hardMemory  = 2 << 30 // bytes; here the process ends
 	largestFile = 1 << 30 // bytes of a temporary file
 )
 

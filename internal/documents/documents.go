@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"path"
-	"slices"
 	"strings"
 
 	"deerflow/internal/thread"
@@ -58,15 +56,6 @@ func broken(err error) error {
 		return err
 	}
 	return &ConversionError{Reason: "the document is damaged", Err: err}
-}
-
-// extensions are the kinds of files that are converted.
-var extensions = []string{".pdf", ".ppt", ".pptx", ".xls", ".xlsx", ".doc", ".docx"}
-
-// Convertible reports whether a file of that name is a document that can be
-// converted. It looks at the extension alone.
-func Convertible(name string) bool {
-	return slices.Contains(extensions, strings.ToLower(path.Ext(name)))
 }
 
 // source is a document that is being converted.

@@ -130,7 +130,5 @@ func TestOtherFiles(t *testing.T) {
 	require.Contains(t, reason(t, "a.doc", []byte(`{\rtf1 text}`)), "save it as .docx")
 	old := append([]byte("\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"), make([]byte, 1000)...)
 	require.Contains(t, reason(t, "a.xls", old), "damaged")
-	for name, want := range map[string]bool{"a.PDF": true, "a.b.docx": true, ".xls": true, "pdf": false, "a.txt": false, "a.md": false, "a.pdf.zip": false} {
-		require.Equal(t, want, Convertible(name), name)
-	}
+
 }

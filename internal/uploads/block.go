@@ -29,9 +29,12 @@ func Block(files []File) thread.ContextBlock {
 			fmt.Fprintf(&b, "  Text: %s\n", agent.Line(f.Text))
 			f.Outline.write(&b)
 		}
+		if f.NoText != "" {
+			fmt.Fprintf(&b, "  Text: none (%s)\n", agent.Line(f.NoText))
+		}
 	}
 	if len(files) > Listed {
-		fmt.Fprintf(&b, "\n%d more files: %s. List the upload directory to see their names.\n", len(files)-Listed, kinds(files[Listed:]))
+		fmt.Fprintf(&b, "\n%d more files: %s. Use list_uploaded_files, or list the upload directory, to see their names.\n", len(files)-Listed, kinds(files[Listed:]))
 	}
 	b.WriteString("\nRead a file by its path before you say what is in it; of a long one read the lines that you need, or search it with grep.\n")
 	if converted {
