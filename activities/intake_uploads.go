@@ -12,6 +12,7 @@ import (
 	"deerflow/internal/sandbox"
 	"deerflow/internal/step"
 	"deerflow/internal/thread"
+	"deerflow/internal/tools"
 	"deerflow/internal/uploads"
 )
 
@@ -139,4 +140,23 @@ func uploadsState(files []found) []thread.UploadedFile {
 		list[i] = thread.UploadedFile{Filename: f.Name, Size: f.Size, Path: f.Path, Status: f.named.Status}
 	}
 	return list
+}
+
+// currentUploads are the names of the files that came with the messages of a
+// run. They are only asked for by the tool that lists the others.
+func (a *Activities) currentUploads(ctx context.Context, in step.CallToolInput) []string {
+	if in.Name != tools.ListUploadedFiles {
+		return nil
+	}
+	rows, err := a.o.Store.RunInput(ctx, in.Thread, in.Run)
+	if err != nil {
+		a.o.Logger.Warn("The files of a run's messages could not be looked up", "run", in.Run, "error", err)
+	}
+	var names []string
+	for i := range rows {
+		for _, n := range uploads.In(&rows[i].Message) {
+			names = append(names, n.Name)
+		}
+	}
+	return names
 }
