@@ -12,9 +12,6 @@ import (
 // ConvertCommand is the command of the program that converts one document.
 const ConvertCommand = "convert-document"
 
-// cacheDir is below the data directory; what is in it can be deleted.
-const cacheDir = "cache"
-
 // converter converts documents in processes of this program.
 func (d *Daemon) converter() (*documents.Child, error) {
 	program, err := os.Executable()
@@ -23,9 +20,21 @@ func (d *Daemon) converter() (*documents.Child, error) {
 	}
 	return documents.NewChild(documents.ChildOptions{
 		Command: []string{program, ConvertCommand},
-		Options: documents.Options{CacheDir: filepath.Join(d.dataDir, cacheDir), Office: findOffice()},
+		Options: documents.Options{CacheDir: d.cacheDir(), Office: findOffice()},
 		Timeout: d.Config.Uploads.ConversionTimeout,
 	}), nil
+}
+
+// cacheDir is where the PDF engine is kept compiled, for all data directories of a
+// user; for a user without a place for such things it is below this one. What is
+// in it can be deleted.
+func (d *Daemon) cacheDir() string {
+	if dir, err := os.UserCacheDir(); err == nil {
+		if dir = filepath.Join(dir, "deerflow"); os.MkdirAll(dir, 0o700) == nil {
+			return dir
+		}
+	}
+	return filepath.Join(d.dataDir, "cache")
 }
 
 // findOffice is the path of LibreOffice, "" when it is not installed.
