@@ -45,7 +45,7 @@ soak: ## crash soak and long outages; takes half an hour
 histories: ## record what is not there yet: histories for test/replay, a database for test/change
 	$(GO) build -o bin/deerflow-test ./cmd/deerflow
 	DEERFLOW_RECORD_HISTORIES=test/replay/testdata DEERFLOW_TEST_BINARY=$(CURDIR)/bin/deerflow-test \
-		$(GO) test -count=1 -timeout 10m -run 'TestHistoriesReplay|TestDataOfEveryVersion' ./test/change
+		$(GO) test -count=1 -timeout 10m -run 'TestHistoriesReplay|TestConversionReplays|TestDataOfEveryVersion' ./test/change
 
 lint: tools ## golangci-lint with the layer rules, and the workflow determinism checker
 	$(GOLANGCI) run ./...

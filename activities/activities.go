@@ -11,6 +11,7 @@ import (
 	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/worker"
 	"golang.org/x/sync/semaphore"
+	"golang.org/x/sync/singleflight"
 
 	"deerflow/config"
 	"deerflow/internal/agent"
@@ -27,6 +28,10 @@ type Options struct {
 	// Config gives the configuration in force; a run keeps what it started with.
 	Config    func() *config.Config
 	Sandboxes sandbox.Provider
+	// UsersDir is the directory that has the files of all users; uploads are found
+	// below it.
+	UsersDir  string
+	Documents Documents         // nil: documents are not converted
 	Transport http.RoundTripper // to models; nil is one of its own
 	Web       *web.Client       // for web tools; nil is one of its own
 	Logger    *slog.Logger
@@ -52,8 +57,10 @@ type Activities struct {
 	breakers breakers
 	access   map[string]config.Model // what plans' models were reached with last
 
-	recallTimeout time.Duration
-	warned        sync.Map // tools.Warning that the log has
+	conversions singleflight.Group // by document
+
+	recallTimeout, conversionWait time.Duration
+	warned                        sync.Map // tools.Warning that the log has
 }
 
 // plansKept is how many plans stay decoded in memory.
@@ -78,7 +85,7 @@ func New(o Options) (*Activities, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Activities{o: o, plans: plans, ledgers: ledgers, chatters: map[string]model.Chatter{}, access: map[string]config.Model{}, recallTimeout: recallTimeout}, nil
+	return &Activities{o: o, plans: plans, ledgers: ledgers, chatters: map[string]model.Chatter{}, access: map[string]config.Model{}, recallTimeout: recallTimeout, conversionWait: conversionWait}, nil
 }
 
 // Register makes the activities known to a worker under their fixed names.
@@ -92,6 +99,8 @@ func (a *Activities) Register(r worker.ActivityRegistry) {
 		step.Summarize:   a.Summarize,
 		step.ResolvePlan: a.ResolvePlan,
 		step.MakeTitle:   a.MakeTitle,
+
+		step.ConvertDocument: a.ConvertDocument,
 	} {
 		r.RegisterActivityWithOptions(fn, activity.RegisterOptions{Name: name})
 	}

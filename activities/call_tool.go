@@ -15,6 +15,7 @@ import (
 	"deerflow/internal/store"
 	"deerflow/internal/thread"
 	"deerflow/internal/tools"
+	"deerflow/internal/uploads"
 )
 
 // CallTool runs one tool call and stores its result, or stores the reply that
@@ -128,6 +129,8 @@ func (a *Activities) outcome(ctx context.Context, in step.CallToolInput, mayHave
 	result, err := tools.Run(ctx, tool, tools.Call{Args: call.Args, Env: tools.Env{
 		User: in.User, Thread: in.Thread, Run: in.Run, CallID: in.Call, MessageID: in.MessageID, Sandbox: place.box,
 		Limits: limits, CheckRead: in.Rules.CheckRead, Seen: in.Rules.Seen,
+		Uploads:        func() (*uploads.Directory, error) { return a.uploadsOf(in.User, in.Thread) },
+		CurrentUploads: a.currentUploads(ctx, in),
 	}})
 	if err != nil {
 		return tools.Result{}, err

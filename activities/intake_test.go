@@ -17,6 +17,7 @@ import (
 	"deerflow/internal/step"
 	"deerflow/internal/store"
 	"deerflow/internal/thread"
+	"deerflow/internal/uploads"
 )
 
 // brings submits messages and starts their run.
@@ -275,7 +276,7 @@ func TestFilesOfAMessage(t *testing.T) {
 	dir := filepath.Join(w.dir, "default", "threads", "t2", "user-data", "uploads")
 	require.NoError(t, os.MkdirAll(filepath.Join(dir, "folder"), 0o755))
 	for name, text := range map[string]string{
-		"a.txt": "hello", "report.pdf": "%PDF", "report.md": "# One\n\n## Two\n", "b.docx": "x", "b_1.md": "# Other\n", "b.md": "# Not this\n",
+		"a.txt": "hello", "report.pdf": "%PDF", "report.md": uploads.Mark("report.pdf", 4) + "# One\n\n## Two\n", "b.docx": "x", "b_1.md": "# Other\n", "b.md": "# Not this\n",
 	} {
 		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
 	}
@@ -295,7 +296,7 @@ func TestFilesOfAMessage(t *testing.T) {
 	}, out.Intake.Uploads)
 	block := w.context("t2", "a")[thread.ContextUploads]
 	require.Contains(t, block, "- a.txt (0.0 KB)\n  Path: /mnt/user-data/uploads/a.txt\n\n")
-	require.Contains(t, block, "  Text: /mnt/user-data/uploads/report.md\n  L1: One\n  L3: Two\n")
+	require.Contains(t, block, "  Text: /mnt/user-data/uploads/report.md\n  L3: One\n  L5: Two\n")
 	require.Contains(t, block, "  Text: /mnt/user-data/uploads/b_1.md\n  L1: Other\n")
 	for _, absent := range []string{"gone", "folder", "link", "Not this", w.dir} {
 		require.NotContains(t, block, absent)

@@ -100,7 +100,7 @@ func (a *Activities) newPlan(cfg *config.Config, o thread.RunOptions) (*agent.Pl
 	if !known && o.Model != "" {
 		a.o.Logger.Warn("A run asks for a model that is not configured; the default takes its place", "asked", o.Model, "default", m.Name)
 	}
-	set, err := a.toolset(cfg, tools.Conditions{PlanMode: o.PlanMode, Vision: m.SupportsVision, Unattended: o.NonInteractive})
+	set, err := a.toolset(cfg, tools.Conditions{PlanMode: o.PlanMode, Vision: m.SupportsVision, Unattended: o.NonInteractive, Uploads: true})
 	if err != nil {
 		return nil, err
 	}

@@ -9,7 +9,7 @@ import (
 )
 
 // everyTool is for a call: whether its run has the tool was settled by the plan.
-var everyTool = tools.Conditions{PlanMode: true, Vision: true}
+var everyTool = tools.Conditions{PlanMode: true, Vision: true, Uploads: true}
 
 // toolset assembles the tools of a configuration for a run. Each warning is
 // logged once.

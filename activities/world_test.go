@@ -56,7 +56,7 @@ func newWorld(t *testing.T) *world {
 	w.endpoint = server.URL + "/v1"
 	w.cfg.Models[0].Model, w.cfg.Models[0].BaseURL = "kit", w.endpoint
 	w.store = st
-	w.acts, err = New(Options{Store: st, Config: func() *config.Config { return w.cfg }, Sandboxes: boxes})
+	w.acts, err = New(Options{Store: st, Config: func() *config.Config { return w.cfg }, Sandboxes: boxes, UsersDir: filepath.Join(dir, "users")})
 	require.NoError(t, err)
 	var suite testsuite.WorkflowTestSuite
 	w.env = suite.NewTestActivityEnvironment()

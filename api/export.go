@@ -17,6 +17,7 @@ import (
 	"deerflow/internal/export"
 	"deerflow/internal/store"
 	"deerflow/internal/thread"
+	"deerflow/internal/uploads"
 )
 
 // Bounds of the work for exports: it is done in the request.
@@ -213,8 +214,8 @@ func gradeIn(checks map[string][]evidence.Check, place string, c *evidence.Citat
 // exportName is the name of the file that is sent.
 func exportName(title, place string) string {
 	if place != evidence.PlaceAnswer {
-		stem, _ := splitName(path.Base(place))
-		return stem
+		name := path.Base(place)
+		return strings.TrimSuffix(name, path.Ext(name))
 	}
 	name := strings.Map(func(r rune) rune {
 		if strings.ContainsRune(`/\:*?"<>|`, r) {
@@ -222,7 +223,7 @@ func exportName(title, place string) string {
 		}
 		return r
 	}, title)
-	if name = cleanName(thread.FirstRunes(strings.Join(strings.Fields(name), " "), 60)); name == "" {
+	if name = uploads.CleanName(thread.FirstRunes(strings.Join(strings.Fields(name), " "), 60)); name == "" {
 		return "report"
 	}
 	return name

@@ -31,6 +31,9 @@ type FileInfo struct {
 	Path     string // virtual, below VirtualRoot
 	Size     int64
 	Modified time.Time
+	// Text is the name of the file beside it that has the text of a document, ""
+	// for none. Only List looks for it.
+	Text string
 }
 
 // OpenFile is a regular file that is open for reading.
@@ -63,14 +66,17 @@ type Files interface {
 	// whatever Unicode form, gets a number. Nothing is left of an upload that
 	// fails.
 	Upload(ctx context.Context, o FileOwner, name string, r io.Reader, limit int64) (FileInfo, error)
-	// Discard removes an upload that is not wanted after all.
-	Discard(ctx context.Context, o FileOwner, name string) error
+	// Delete removes an upload, and the text that was made of it.
+	Delete(ctx context.Context, o FileOwner, name string) error
+	// TextNames are names for the texts of uploaded documents, in their order: free
+	// ones, each another.
+	TextNames(ctx context.Context, o FileOwner, documents []string) ([]string, error)
 	// Open opens the file at a virtual path such as /mnt/user-data/outputs/a.md.
 	Open(ctx context.Context, o FileOwner, virtualPath string) (OpenFile, error)
 	// Replace puts new content in the place of a text file that is there, if the
 	// SHA-256 of the old content is the expected one, in hex.
 	Replace(ctx context.Context, o FileOwner, virtualPath string, content []byte, expected string) (FileInfo, error)
-	// List describes the uploads, by name.
+	// List describes the uploads, by name; texts of documents go with these.
 	List(ctx context.Context, o FileOwner) ([]FileInfo, error)
 	// CopyThread copies all files of a thread to one that has none yet. Links are
 	// left out.

@@ -1,7 +1,6 @@
 package api
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -9,11 +8,10 @@ import (
 	"io/fs"
 	"os"
 	"path"
-	"slices"
 	"strings"
 	"syscall"
 
-	"github.com/google/uuid"
+	"deerflow/internal/uploads"
 )
 
 // LocalFiles keeps files under <users>/<user>/threads/<thread>/user-data. Every
@@ -27,11 +25,9 @@ var _ Files = (*LocalFiles)(nil)
 // made with the first upload.
 func NewFiles(usersDir string) *LocalFiles { return &LocalFiles{users: usersDir} }
 
-const (
-	// What a thread works on is read by its sandbox, which may be another user.
-	dirMode  = 0o755
-	fileMode = 0o644
-)
+// dirMode: what a thread works on is read by its sandbox, which may be another
+// user.
+const dirMode = 0o755
 
 func (o FileOwner) dir() string {
 	return path.Join(o.User, "threads", o.Thread)
@@ -72,8 +68,11 @@ func fileError(err error) error {
 		return nil
 	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR), errors.Is(err, syscall.ENAMETOOLONG):
 		return fmt.Errorf("%w (%w)", ErrFileNotFound, err)
-	case isEscape(err), errors.Is(err, syscall.ELOOP):
+	case isEscape(err), errors.Is(err, syscall.ELOOP), errors.Is(err, uploads.ErrElsewhere):
 		return fmt.Errorf("%w (%w)", ErrFileRefused, err)
+	}
+	if errors.Is(err, uploads.ErrTooLarge) {
+		return ErrFileTooLarge
 	}
 	return err
 }
@@ -84,158 +83,103 @@ func isEscape(err error) bool {
 	return errors.As(err, &wrong) && strings.Contains(wrong.Err.Error(), "escapes")
 }
 
+// uploads opens the upload directory of a thread.
+func (l *LocalFiles) uploads(o FileOwner, create bool) (*uploads.Directory, error) {
+	if err := o.check(); err != nil {
+		return nil, err
+	}
+	d, err := uploads.Open(l.users, o.User, o.Thread, create)
+	if err != nil {
+		return nil, fileError(err)
+	}
+	return d, nil
+}
+
 // Upload implements [Files].
 func (l *LocalFiles) Upload(ctx context.Context, o FileOwner, name string, r io.Reader, limit int64) (FileInfo, error) {
-	root, err := l.root(o, true)
+	d, err := l.uploads(o, true)
 	if err != nil {
 		return FileInfo{}, err
 	}
-	defer func() { _ = root.Close() }()
-	staging := path.Join(dirUploads, stagingPrefix+uuid.NewString()+stagingSuffix)
-	if err := stage(ctx, root, staging, r, limit); err != nil {
-		return FileInfo{}, errors.Join(err, ignoreMissing(root.Remove(staging)))
-	}
-	stored, err := reserve(root, name)
+	defer func() { _ = d.Close() }()
+	info, err := d.Add(ctx, name, r, limit)
 	if err != nil {
-		return FileInfo{}, errors.Join(err, root.Remove(staging))
+		return FileInfo{}, fileError(err)
 	}
-	// The rename replaces our own empty reservation, or whatever stands there by
-	// now, and never follows a link.
-	if err := root.Rename(staging, path.Join(dirUploads, stored)); err != nil {
-		return FileInfo{}, errors.Join(fmt.Errorf("name the upload %q: %w", stored, fileError(err)),
-			root.Remove(staging), root.Remove(path.Join(dirUploads, stored)))
-	}
-	return describe(root, dirUploads, stored)
+	return fileInfo(dirUploads, info), nil
 }
 
-// stage writes an upload under a name that nobody lists.
-func stage(ctx context.Context, root *os.Root, staging string, r io.Reader, limit int64) (err error) {
-	f, err := root.OpenFile(staging, os.O_WRONLY|os.O_CREATE|os.O_EXCL, fileMode)
+// Delete implements [Files].
+func (l *LocalFiles) Delete(_ context.Context, o FileOwner, name string) error {
+	d, err := l.uploads(o, false)
 	if err != nil {
-		return fmt.Errorf("store an upload: %w", fileError(err))
+		return err
 	}
-	defer func() {
-		if closed := f.Close(); err == nil && closed != nil {
-			err = fmt.Errorf("store an upload: %w", closed)
-		}
-	}()
-	n, err := io.Copy(f, io.LimitReader(readerWithContext{ctx, r}, limit+1))
+	defer func() { _ = d.Close() }()
+	found, err := d.Find(name)
 	if err != nil {
-		return fmt.Errorf("store an upload: %w", err)
+		return fileError(err)
 	}
-	if n > limit {
-		return ErrFileTooLarge
+	text, err := d.TextOf(found)
+	if err != nil {
+		return fileError(err)
+	}
+	if err := d.Remove(found); err != nil {
+		return fileError(err)
+	}
+	if text == "" {
+		return nil
+	}
+	if err := d.Remove(text); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("remove the text of %q: %w", found, fileError(err))
 	}
 	return nil
 }
 
-// readerWithContext stops reading when the context ends.
-type readerWithContext struct {
-	ctx context.Context //nolint:containedctx // it lives for one copy
-	r   io.Reader
-}
-
-func (r readerWithContext) Read(p []byte) (int, error) {
-	if err := r.ctx.Err(); err != nil {
-		return 0, err
-	}
-	return r.r.Read(p)
-}
-
-// reserve finds a free name and makes an empty file of it, so that nobody else
-// gets the same.
-func reserve(root *os.Root, name string) (string, error) {
-	taken, err := takenNames(root)
-	if err != nil {
-		return "", err
-	}
-	for n := 0; ; n++ {
-		try := numbered(name, n)
-		if taken[sameName(try)] {
-			continue
-		}
-		f, err := root.OpenFile(path.Join(dirUploads, try), os.O_WRONLY|os.O_CREATE|os.O_EXCL, fileMode)
-		if errors.Is(err, fs.ErrExist) {
-			taken[sameName(try)] = true
-			continue
-		}
-		if err != nil {
-			return "", fmt.Errorf("store the upload %q: %w", try, fileError(err))
-		}
-		return try, f.Close()
-	}
-}
-
-func takenNames(root *os.Root) (map[string]bool, error) {
-	entries, err := fs.ReadDir(root.FS(), dirUploads)
-	if err != nil {
-		return nil, fmt.Errorf("list the uploads: %w", fileError(err))
-	}
-	taken := make(map[string]bool, len(entries))
-	for _, e := range entries {
-		taken[sameName(e.Name())] = true
-	}
-	return taken, nil
-}
-
-func describe(root *os.Root, dir, name string) (FileInfo, error) {
-	info, err := root.Lstat(path.Join(dir, name))
-	if err != nil {
-		return FileInfo{}, fileError(err)
-	}
-	return fileInfo(dir, info), nil
-}
-
-func fileInfo(dir string, info fs.FileInfo) FileInfo {
-	return FileInfo{
-		Name: info.Name(), Path: path.Join(VirtualRoot, dir, info.Name()), Size: info.Size(), Modified: info.ModTime(),
-	}
-}
-
-// Discard implements [Files].
-func (l *LocalFiles) Discard(_ context.Context, o FileOwner, name string) error {
-	root, err := l.root(o, false)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = root.Close() }()
-	return ignoreMissing(root.Remove(path.Join(dirUploads, name)))
-}
-
-func ignoreMissing(err error) error {
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	return err
-}
-
 // List implements [Files].
 func (l *LocalFiles) List(_ context.Context, o FileOwner) ([]FileInfo, error) {
-	root, err := l.root(o, false)
+	d, err := l.uploads(o, false)
 	if errors.Is(err, ErrFileNotFound) {
 		return nil, nil
 	}
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = root.Close() }()
-	entries, err := fs.ReadDir(root.FS(), dirUploads)
+	defer func() { _ = d.Close() }()
+	infos, err := d.Files()
 	if err != nil {
-		if errors.Is(fileError(err), ErrFileNotFound) {
-			return nil, nil
-		}
-		return nil, fmt.Errorf("list the uploads of thread %s: %w", o.Thread, fileError(err))
+		return nil, fmt.Errorf("thread %s: %w", o.Thread, fileError(err))
 	}
-	files := make([]FileInfo, 0, len(entries))
-	for _, e := range entries {
-		info, err := e.Info()
-		if err != nil || !info.Mode().IsRegular() || isStaging(e.Name()) {
-			continue // removed meanwhile, a link, or not complete
-		}
-		files = append(files, fileInfo(dirUploads, info))
+	texts := d.Texts(infos)
+	isText := make(map[string]bool, len(texts))
+	for _, text := range texts {
+		isText[text] = true
 	}
-	slices.SortFunc(files, func(a, b FileInfo) int { return cmp.Compare(a.Name, b.Name) })
+	files := make([]FileInfo, 0, len(infos))
+	for _, info := range infos {
+		if !isText[info.Name()] {
+			f := fileInfo(dirUploads, info)
+			f.Text = texts[f.Name]
+			files = append(files, f)
+		}
+	}
 	return files, nil
+}
+
+// TextNames implements [Files].
+func (l *LocalFiles) TextNames(_ context.Context, o FileOwner, documents []string) ([]string, error) {
+	d, err := l.uploads(o, false)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = d.Close() }()
+	return d.TextNames(documents)
+}
+
+func fileInfo(dir string, info fs.FileInfo) FileInfo {
+	return FileInfo{
+		Name: info.Name(), Path: path.Join(VirtualRoot, dir, info.Name()), Size: info.Size(), Modified: info.ModTime(),
+	}
 }
 
 // RemoveThread implements [Files].

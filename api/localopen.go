@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"syscall"
+
+	"deerflow/internal/uploads"
 )
 
 // localFile is an open file of a thread.
@@ -74,7 +76,7 @@ func findPath(root *os.Root, inside string) (string, error) {
 			continue
 		}
 		entries, readErr := fs.ReadDir(root.FS(), path.Join(found, "."))
-		i := slices.IndexFunc(entries, func(e fs.DirEntry) bool { return sameName(e.Name()) == sameName(part) })
+		i := slices.IndexFunc(entries, func(e fs.DirEntry) bool { return uploads.SameName(e.Name()) == uploads.SameName(part) })
 		if readErr != nil || i < 0 {
 			return "", err
 		}

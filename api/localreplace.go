@@ -42,18 +42,39 @@ func (l *LocalFiles) Replace(ctx context.Context, o FileOwner, virtualPath strin
 	if err := checkOld(root, name, expected); err != nil {
 		return FileInfo{}, err
 	}
-	staging := path.Join(path.Dir(name), stagingPrefix+uuid.NewString()+stagingSuffix)
-	err = stage(ctx, root, staging, bytes.NewReader(content), int64(len(content)))
+	// A name that lists of files leave out.
+	staging := path.Join(path.Dir(name), ".upload-"+uuid.NewString()+".part")
+	err = ctx.Err()
 	if err == nil {
-		err = root.Chmod(staging, info.Mode().Perm())
+		err = writeNew(root, staging, content, info.Mode().Perm())
 	}
 	if err == nil {
 		err = root.Rename(staging, name)
 	}
 	if err != nil {
-		return FileInfo{}, errors.Join(fmt.Errorf("write %s: %w", virtualPath, fileError(err)), ignoreMissing(root.Remove(staging)))
+		_ = root.Remove(staging) // most often it is not there
+		return FileInfo{}, fmt.Errorf("write %s: %w", virtualPath, fileError(err))
 	}
-	return describe(root, path.Dir(name), path.Base(name))
+	if info, err = root.Lstat(name); err != nil {
+		return FileInfo{}, fileError(err)
+	}
+	return fileInfo(path.Dir(name), info), nil
+}
+
+// writeNew writes a file that is not there yet.
+func writeNew(root *os.Root, name string, content []byte, mode os.FileMode) error {
+	f, err := root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(content)
+	if err == nil {
+		err = f.Chmod(mode)
+	}
+	if err == nil {
+		err = f.Sync()
+	}
+	return errors.Join(err, f.Close())
 }
 
 // checkOld makes sure that a file is text, and the one that is meant.

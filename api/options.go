@@ -28,6 +28,12 @@ type Options struct {
 	Threads Threads
 	Files   Files
 
+	// Documents makes texts of documents; nil makes none.
+	Documents Documents
+	// ConversionWait is how long an upload waits for the texts of its documents;
+	// 20 s when zero.
+	ConversionWait time.Duration
+
 	// TemporalHealth and WorkerHealth tell whether that part answers; nil means
 	// that this process does not look at it. Their context ends after
 	// two seconds.
@@ -68,6 +74,8 @@ type Settings struct {
 	// ExportFonts are files of fonts for characters that those of this program
 	// lack.
 	ExportFonts []string
+	// ConvertDocuments: texts are made of uploaded documents.
+	ConvertDocuments bool
 }
 
 // UploadLimits bound one upload request; zero fields take the defaults.
@@ -98,6 +106,9 @@ func (o Options) withDefaults() Options {
 	}
 	if o.WriteTimeout <= 0 {
 		o.WriteTimeout = defaultWriteTimeout
+	}
+	if o.ConversionWait <= 0 {
+		o.ConversionWait = conversionWait
 	}
 	if o.Settings == nil {
 		o.Settings = func() Settings { return Settings{} }

@@ -92,6 +92,7 @@ func (s *Server) fileRoutes(m mount) {
 	m.on(http.MethodPost, "/threads/:thread/uploads", s.upload)
 	m.on(http.MethodGet, "/threads/:thread/uploads/list", s.listUploads)
 	m.on(http.MethodGet, "/threads/:thread/uploads/limits", s.uploadLimits)
+	m.on(http.MethodDelete, "/threads/:thread/uploads/:filename", s.deleteUpload)
 	m.on(http.MethodGet, "/threads/:thread/artifacts/*", s.artifact)
 	m.on(http.MethodHead, "/threads/:thread/artifacts/*", s.artifact)
 	m.on(http.MethodPut, "/threads/:thread/artifacts/*", s.putArtifact)

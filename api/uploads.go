@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"github.com/labstack/echo/v4"
+
+	"deerflow/internal/uploads"
 )
 
 // uploadTimeout is how long the files of one request may take to come.
@@ -32,13 +34,23 @@ type fileShape struct {
 	ArtifactURL      string `json:"artifact_url"`
 	Extension        string `json:"extension"`
 	Modified         string `json:"modified"`
+
+	// The text of a document.
+	MarkdownFile        string `json:"markdown_file,omitempty"`
+	MarkdownPath        string `json:"markdown_path,omitempty"`
+	MarkdownVirtualPath string `json:"markdown_virtual_path,omitempty"`
+	MarkdownArtifactURL string `json:"markdown_artifact_url,omitempty"`
+	ConversionWarning   string `json:"conversion_warning,omitempty"` // about the text
+	ConversionError     string `json:"conversion_error,omitempty"`   // why there is none
 }
 
 func toFileShape(o FileOwner, f *FileInfo) fileShape {
-	return fileShape{
+	shape := fileShape{
 		Filename: f.Name, Size: f.Size, Path: f.Path, VirtualPath: f.Path,
 		ArtifactURL: artifactURL(o.Thread, f.Path), Extension: path.Ext(f.Name), Modified: stamp(f.Modified),
 	}
+	shape.hasText(o, f.Text)
+	return shape
 }
 
 // artifactURL is where a file is read, below the server's address.
@@ -91,6 +103,31 @@ func (s *Server) listUploads(c echo.Context) error {
 	return c.JSON(http.StatusOK, map[string]any{"files": list, "count": len(list)})
 }
 
+func (s *Server) deleteUpload(c echo.Context) error {
+	o, err := s.fileOwner(c)
+	if err != nil {
+		return err
+	}
+	name := c.Param("filename")
+	if c.Request().URL.RawPath != "" { // the router matched the escaped form
+		name, err = url.PathUnescape(name)
+	}
+	if err != nil || !uploads.Plain(name) {
+		return fail(http.StatusBadRequest, "That is no name of an uploaded file")
+	}
+	switch err := s.o.Files.Delete(c.Request().Context(), o, name); {
+	case errors.Is(err, ErrFileNotFound):
+		return fail(http.StatusNotFound, "File not found: %s", name)
+	case errors.Is(err, ErrFileRefused):
+		return fail(http.StatusForbidden, "File %s cannot be deleted: the upload directory of the thread leads elsewhere", name)
+	case errors.Is(err, ErrNotAFile):
+		return fail(http.StatusBadRequest, "%s is not a file", name)
+	case err != nil:
+		return err
+	}
+	return c.JSON(http.StatusOK, map[string]any{"success": true, "message": "Deleted " + name})
+}
+
 func (s *Server) upload(c echo.Context) error {
 	o, err := s.fileOwner(c)
 	if err != nil {
@@ -105,16 +142,20 @@ func (s *Server) upload(c echo.Context) error {
 	if err != nil {
 		return fail(http.StatusBadRequest, "Files should come as multipart/form-data in fields named 'files'")
 	}
-	u := &uploading{s: s, owner: o, limits: limits}
+	u := &uploading{s: s, owner: o, limits: limits, skipped: []string{}}
 	if err := u.all(c.Request().Context(), form); err != nil {
 		u.discard(context.WithoutCancel(c.Request().Context()))
 		return err
 	}
-	if len(u.files) == 0 {
+	switch {
+	case len(u.files) == 0 && len(u.skipped) > 0:
+		return fail(http.StatusBadRequest, "File name %q cannot be used", u.skipped[0])
+	case len(u.files) == 0:
 		return fail(http.StatusBadRequest, "No files were sent: they should come in fields named 'files'")
 	}
+	u.convert(c.Request().Context())
 	return c.JSON(http.StatusOK, map[string]any{
-		"success": true, "files": u.files, "skipped_files": []string{}, "message": uploadMessage(u.files),
+		"success": true, "files": u.files, "skipped_files": u.skipped, "message": uploadMessage(u.files),
 	})
 }
 
@@ -126,13 +167,16 @@ func uploadMessage(files []fileShape) string {
 	return "Uploaded " + strings.Join(names, ", ")
 }
 
-// uploading is one request with files. Either all of them are stored, or none.
+// uploading is one request with files. Either all of them are stored, or none;
+// those whose names cannot be used are skipped.
 type uploading struct {
 	s      *Server
 	owner  FileOwner
 	limits UploadLimits
 	files  []fileShape
 	total  int64
+	// skipped are the names that could not be used, as they were given.
+	skipped []string
 }
 
 func (u *uploading) all(ctx context.Context, form *multipart.Reader) error {
@@ -156,12 +200,15 @@ func (u *uploading) all(ctx context.Context, form *multipart.Reader) error {
 func (u *uploading) one(ctx context.Context, part *multipart.Part) error {
 	limits := u.limits
 	given := givenName(part)
-	name := cleanName(given)
+	name := uploads.CleanName(given)
 	switch {
-	case name == "":
-		return fail(http.StatusBadRequest, "File name %q cannot be used", given)
-	case len(u.files) == limits.MaxFiles:
+	case len(u.files)+len(u.skipped) == limits.MaxFiles:
 		return fail(http.StatusRequestEntityTooLarge, "Too many files: at most %d can be uploaded at once", limits.MaxFiles)
+	}
+	if name == "" {
+		u.skipped = append(u.skipped, strings.ToValidUTF8(given, "\uFFFD"))
+		u.s.o.Logger.Warn("A file is skipped: its name cannot be used", "thread", u.owner.Thread, "name", given)
+		return nil
 	}
 	room := min(limits.MaxFileSize, limits.MaxTotalSize-u.total)
 	info, err := u.s.o.Files.Upload(ctx, u.owner, name, part, room)
@@ -178,7 +225,7 @@ func (u *uploading) one(ctx context.Context, part *multipart.Part) error {
 	u.total += info.Size
 	shape := toFileShape(u.owner, &info)
 	if shape.Filename != given {
-		shape.OriginalFilename = repairEncoding(given)
+		shape.OriginalFilename = uploads.RepairEncoding(given)
 	}
 	u.files = append(u.files, shape)
 	return nil
@@ -227,7 +274,7 @@ func givenName(part *multipart.Part) string {
 // discard takes back what was stored of a request that failed.
 func (u *uploading) discard(ctx context.Context) {
 	for i := range u.files {
-		if err := u.s.o.Files.Discard(ctx, u.owner, u.files[i].Filename); err != nil {
+		if err := u.s.o.Files.Delete(ctx, u.owner, u.files[i].Filename); err != nil && !errors.Is(err, ErrFileNotFound) {
 			u.s.o.Logger.Warn("Remove an upload of a request that failed", "thread", u.owner.Thread, "error", err)
 		}
 	}

@@ -60,9 +60,13 @@ func TestUpload(t *testing.T) {
 	require.Equal(t, 400, testkit.StatusOf(err))
 	_, err = e.root.Upload(e.ctx, "a.b", testkit.UploadFile{Name: "x"})
 	require.Equal(t, 422, testkit.StatusOf(err))
-	_, err = e.root.Upload(e.ctx, "new", testkit.UploadFile{Name: "ok", Content: []byte("x")}, testkit.UploadFile{Name: "..", Content: []byte("x")})
-	require.Equal(t, 400, testkit.StatusOf(err))
-	require.NoFileExists(t, filepath.Join(e.userData("new"), "uploads", "ok"), "all or nothing")
+	up, err = e.root.Upload(e.ctx, "new", testkit.UploadFile{Name: "ok", Content: []byte("x")}, testkit.UploadFile{Name: "..", Content: []byte("x")},
+		testkit.UploadFile{Name: `a\b`, Content: []byte("x")})
+	require.NoError(t, err)
+	require.Equal(t, []string{"ok"}, names(up))
+	require.Equal(t, []string{"..", `a\b`}, up.Skipped)
+	_, err = e.root.Upload(e.ctx, "new", testkit.UploadFile{Name: "..", Content: []byte("x")})
+	require.Equal(t, 400, testkit.StatusOf(err), "nothing is left")
 }
 
 // TestI07NothingIsOverwritten: names that are taken get a number.

@@ -151,6 +151,12 @@ type Uploads struct {
 	MaxFiles     int   `yaml:"max_files" conf:"min=1"`      // files of one request (10)
 	MaxFileSize  int64 `yaml:"max_file_size" conf:"min=1"`  // of each file (50 MiB)
 	MaxTotalSize int64 `yaml:"max_total_size" conf:"min=1"` // of all of them (100 MiB)
+	// AutoConvertDocuments makes a Markdown text of each PDF, Word, PowerPoint and
+	// Excel file (true).
+	AutoConvertDocuments bool `yaml:"auto_convert_documents"`
+	// ConversionTimeout is how long the conversion of one document may take (2
+	// min); a plain number in the file means seconds.
+	ConversionTimeout time.Duration `yaml:"conversion_timeout" conf:"min=1"`
 }
 
-func (*Uploads) unusedKeys() []string { return []string{"auto_convert_documents", "pdf_converter"} }
+func (*Uploads) unusedKeys() []string { return []string{"pdf_converter"} }

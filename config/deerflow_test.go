@@ -54,6 +54,7 @@ func TestDeerFlowFileLoads(t *testing.T) {
 	}
 	want.Sandbox.Use = SandboxLocal
 	require.Equal(t, want.Sandbox, c.Sandbox)
+	want.Uploads.AutoConvertDocuments = false // as the file says
 	require.Equal(t, want.Uploads, c.Uploads)
 	require.Equal(t, want.TokenUsage, c.TokenUsage)
 	require.Equal(t, want.TokenBudget, c.TokenBudget)

@@ -68,7 +68,10 @@ func (l *LoopDetection) setDefaults() {
 }
 
 func (u *Uploads) setDefaults() {
-	*u = Uploads{MaxFiles: 10, MaxFileSize: 50 << 20, MaxTotalSize: 100 << 20}
+	*u = Uploads{
+		MaxFiles: 10, MaxFileSize: 50 << 20, MaxTotalSize: 100 << 20,
+		AutoConvertDocuments: true, ConversionTimeout: 2 * time.Minute,
+	}
 }
 
 func (w *Worker) setDefaults() { *w = Worker{StickyCache: 200} }

@@ -167,7 +167,7 @@ func TestDefaultFigures(t *testing.T) {
 	c := Defaults()
 	require.Equal(t, Thread{2000, 1 << 20, 24 * time.Hour, 100}, c.Thread)
 	require.Equal(t, Clarification{0, "proceed"}, c.Clarification)
-	require.Equal(t, Uploads{10, 52428800, 104857600}, c.Uploads)
+	require.Equal(t, Uploads{10, 52428800, 104857600, true, 2 * time.Minute}, c.Uploads)
 	require.Equal(t, LoopDetection{true, 3, 5, 20, 100, 30, 50, nil}, c.LoopDetection)
 	require.Equal(t, LLMCall{0, 0, time.Second, 8 * time.Second, 5 * time.Second}, c.LLMCall)
 	require.Equal(t, CircuitBreaker{5, time.Minute}, c.CircuitBreaker)

@@ -64,4 +64,5 @@ func New(o Options) worker.Worker {
 // Register makes the workflows known under their fixed names.
 func Register(r worker.WorkflowRegistry) {
 	r.RegisterWorkflowWithOptions(workflows.Thread, workflow.RegisterOptions{Name: step.ThreadWorkflow})
+	r.RegisterWorkflowWithOptions(workflows.Conversion, workflow.RegisterOptions{Name: step.ConversionWorkflow})
 }

@@ -54,6 +54,7 @@ Data goes to standard output, everything else to standard error.
 	root.AddCommand(newKeysCommand(app, g))
 	root.AddCommand(newConfigCommand(app, g))
 	root.AddCommand(newVersionCommand(app))
+	root.AddCommand(newConvertDocumentCommand(app))
 	markFailures(root)
 	nameProgram(root, cli.ProgramName(app.Program))
 	return root

@@ -93,12 +93,18 @@ type File struct {
 	VirtualPath      string `json:"virtual_path"`
 	ModifiedAt       string `json:"modified"`
 	ArtifactLocation string `json:"artifact_url"`
+	TextName         string `json:"markdown_file"`    // of the Markdown text of a document, "" for none
+	NoText           string `json:"conversion_error"` // why a document has none
 }
 
 // Reference is how a message names an uploaded file, for the key "files" of its
 // additional_kwargs.
 func (f *File) Reference() map[string]any {
-	return map[string]any{"filename": f.Name, "size": f.Size, "path": f.VirtualPath, "status": "uploaded"}
+	ref := map[string]any{"filename": f.Name, "size": f.Size, "path": f.VirtualPath, "status": "uploaded"}
+	if f.TextName != "" {
+		ref["markdown_file"] = f.TextName
+	}
+	return ref
 }
 
 // Frame is one event of a stream.

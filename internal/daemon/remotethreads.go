@@ -50,6 +50,16 @@ func (t *remoteThreads) UpdateState(ctx context.Context, user, threadID string, 
 	return t.client(ctx).UpdateState(ctx, user, threadID, u)
 }
 
+// Convert waits only while there is a worker that could convert.
+func (t *remoteThreads) Convert(ctx context.Context, in step.Conversion) (step.Converted, error) {
+	if errors.Is(t.workers.health(ctx), errNoWorker) {
+		lonely, cancel := context.WithTimeout(ctx, lonelyTimeout)
+		defer cancel()
+		ctx = lonely
+	}
+	return t.client(ctx).Convert(ctx, in)
+}
+
 func (t *remoteThreads) Compact(ctx context.Context, user, threadID string, k step.Compact) (step.CompactResult, error) {
 	return t.client(ctx).Compact(ctx, user, threadID, k)
 }

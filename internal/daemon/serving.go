@@ -17,9 +17,15 @@ import (
 type front struct {
 	store          *store.Store
 	hub            *stream.Hub
-	threads        api.Threads
+	threads        threads
 	temporalHealth func(context.Context) error
 	workerHealth   func(context.Context) error // nil when the worker is in this process
+}
+
+// threads is what reaches the workflows, of threads and of conversions.
+type threads interface {
+	api.Threads
+	api.Documents
 }
 
 // serve starts the API on a listener.
@@ -31,7 +37,7 @@ func (d *Daemon) serve(ctx context.Context, ln net.Listener, o Options, f front)
 		return err
 	}
 	s := api.New(api.Options{
-		Store: f.store, Hub: f.hub, Threads: f.threads, Files: api.NewFiles(filepath.Join(d.dataDir, usersDir)),
+		Store: f.store, Hub: f.hub, Threads: f.threads, Documents: f.threads, Files: api.NewFiles(filepath.Join(d.dataDir, usersDir)),
 		TemporalHealth: f.temporalHealth, WorkerHealth: f.workerHealth,
 		Settings:       d.apiSettings,
 		RequireKeys:    keys,

@@ -41,6 +41,7 @@ func (d *Daemon) apiSettings() api.Settings {
 			MaxFiles: c.Uploads.MaxFiles, MaxFileSize: c.Uploads.MaxFileSize, MaxTotalSize: c.Uploads.MaxTotalSize,
 		},
 		ExportFonts: c.Export.PDFFonts,
+		ConvertDocuments: c.Uploads.AutoConvertDocuments,
 	}
 }
 

@@ -3,6 +3,7 @@ package daemon
 import (
 	"context"
 	"fmt"
+	"path/filepath"
 	"time"
 
 	"go.temporal.io/sdk/client"
@@ -10,6 +11,7 @@ import (
 	"deerflow/activities"
 	"deerflow/internal/store"
 	"deerflow/internal/threadclient"
+	"deerflow/internal/tools/web"
 	"deerflow/worker"
 )
 
@@ -37,8 +39,14 @@ func (d *Daemon) work(ctx context.Context, w duty) error {
 	if err != nil {
 		return err
 	}
+	converter, err := d.converter()
+	if err != nil {
+		return err
+	}
 	acts, err := activities.New(activities.Options{
 		Store: w.store, Config: d.source.Current, Sandboxes: boxes, Logger: d.log,
+		UsersDir: filepath.Join(d.dataDir, usersDir), Documents: converter,
+		Web: web.NewClient(web.ClientOptions{Documents: pageDocuments{converter}}),
 	})
 	if err != nil {
 		return err

@@ -9,6 +9,8 @@ const (
 	Commit     = "Commit"     // local: at the end of a run and before a wait
 	Summarize  = "Summarize"  // compact a part of the transcript
 	MakeTitle  = "MakeTitle"  // ask a model for a title
+	// ConvertDocument makes the text of an uploaded document.
+	ConvertDocument = "ConvertDocument"
 	// ResolvePlan makes the plan of work between runs.
 	ResolvePlan = "ResolvePlan"
 )
@@ -16,9 +18,11 @@ const (
 // TaskQueue is where workers look for the product's work.
 const TaskQueue = "deerflow"
 
-// Names of the workflow, its updates and its signals.
+// Names of the workflows, and of the thread's updates and signals.
 const (
-	ThreadWorkflow  = "Thread"
+	ThreadWorkflow     = "Thread"
+	ConversionWorkflow = "Conversion"
+
 	UpdateSubmitRun = "submit_run"
 	UpdateCancelRun = "cancel_run"
 	UpdateAnswer    = "answer"

@@ -111,6 +111,7 @@ type Upload struct {
 	Success bool           `json:"success"`
 	Message string         `json:"message"`
 	Files   []UploadedFile `json:"files"`
+	Skipped []string       `json:"skipped_files"`
 }
 
 // UploadedFile is a file of a thread as the API shows it.
@@ -119,6 +120,12 @@ type UploadedFile struct {
 	Size        json.Number `json:"size"` // bytes
 	VirtualPath string      `json:"virtual_path"`
 	ArtifactURL string      `json:"artifact_url"`
+
+	// The text of a document, or why there is none.
+	MarkdownFile        string `json:"markdown_file"`
+	MarkdownVirtualPath string `json:"markdown_virtual_path"`
+	MarkdownArtifactURL string `json:"markdown_artifact_url"`
+	ConversionError     string `json:"conversion_error"`
 }
 
 // Upload sends files to a thread, which need not exist yet. The route exists

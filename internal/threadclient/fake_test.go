@@ -119,7 +119,22 @@ func (f *temporalFake) UpdateWorkflow(ctx context.Context, o client.UpdateWorkfl
 }
 
 func (f *temporalFake) ExecuteWorkflow(ctx context.Context, o client.StartWorkflowOptions, workflow any, args ...any) (client.WorkflowRun, error) {
-	return nil, f.take(ctx, sent{kind: "start", start: o, args: append([]any{workflow}, args...)}).err
+	out := f.take(ctx, sent{kind: "start", start: o, args: append([]any{workflow}, args...)})
+	if out.err != nil {
+		return nil, out.err
+	}
+	return &workflowRun{out: out}, nil
+}
+
+// workflowRun is a workflow that was started.
+type workflowRun struct {
+	client.WorkflowRun
+	out outcome
+}
+
+func (r *workflowRun) Get(_ context.Context, value any) error {
+	h := handle{out: r.out}
+	return h.Get(context.Background(), value)
 }
 
 // DescribeWorkflowExecution finds no workflow, or the last one of a status.
@@ -168,5 +183,9 @@ func operations(c *Client) map[string]func(context.Context) error {
 		},
 		"wake": func(ctx context.Context) error { return c.Wake(ctx, "u1", "t1") },
 		"stop": func(ctx context.Context) error { return c.Stop(ctx, "t1") },
+		"convert": func(ctx context.Context) error {
+			_, err := c.Convert(ctx, step.Conversion{Thread: "t1", Name: "a.pdf"})
+			return err
+		},
 	}
 }

@@ -76,7 +76,7 @@ func TestReadFileErrors(t *testing.T) {
 	k.fails("read_file", a{"path": "gone.md"}, "File not found: "+ws+"/gone.md")
 	k.fails("read_file", a{"path": "dir"}, "Path is a directory, not a file: "+ws+"/dir")
 	k.fails("read_file", a{"path": "p.png"}, "binary file (PNG image", "view_image") // 10.4-7
-	k.fails("read_file", a{"path": "x.xlsx"}, "binary file", ".md")                  // I11
+	k.fails("read_file", a{"path": "x.xlsx"}, "binary file", "no text of it")        // I11
 	k.fails("read_file", a{"path": "/etc/passwd"}, "Permission denied reading file", "/etc/passwd")
 	k.fails("read_file", a{"path": "/mnt/user-data-old/x"}, "Permission denied reading file") // I01
 	k.fails("read_file", a{"path": "../x"}, "path traversal")

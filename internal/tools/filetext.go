@@ -70,7 +70,7 @@ func binaryAdvice(kind string) string {
 	case "PNG image", "JPEG image", "GIF image", "WebP image":
 		return "Use view_image to look at it."
 	case "PDF document", "ZIP archive or Office document", "old Office document":
-		return "If it was uploaded, read the .md file of the same name beside it; otherwise use bash with a suitable program."
+		return "There is no text of it. Use bash with a suitable program, or say that it cannot be read."
 	}
 	return "Use bash with a suitable program."
 }

@@ -3,12 +3,16 @@ package tools
 import (
 	"context"
 	_ "embed"
+	"errors"
 	"fmt"
+	"io/fs"
+	"path"
 	"strings"
 
 	"deerflow/internal/agent"
 	"deerflow/internal/sandbox"
 	"deerflow/internal/thread"
+	"deerflow/internal/uploads"
 )
 
 //go:embed read_file.md
@@ -51,6 +55,13 @@ func runReadFile(ctx context.Context, c Call, p readFileParams) (Result, error) 
 		return text(fmt.Sprintf("(no lines in range: start_line %d is behind end_line %d)", o.Start, o.End)), nil
 	}
 	got, err := c.Env.Sandbox.ReadFile(ctx, p.Path, o)
+	var binary *sandbox.BinaryError
+	var at *fs.PathError
+	if errors.As(err, &binary) && errors.As(err, &at) {
+		if beside := textBeside(c, at.Path); beside != "" {
+			return failure("%s is a binary file (%s, %d bytes), not text. What it says is in %s: read that.", at.Path, binary.Kind, binary.Size, beside), nil
+		}
+	}
 	if err != nil {
 		return fileAnswer(ctx, doingRead, p.Path, err)
 	}
@@ -59,6 +70,28 @@ func runReadFile(ctx context.Context, c Call, p readFileParams) (Result, error) 
 		r.setKwarg(thread.KeyReadMark, thread.FileMark{Path: got.Path, Hash: got.Hash})
 	}
 	return r, nil
+}
+
+// textBeside is the path of the text of an uploaded document, "" when there is
+// none.
+func textBeside(c Call, at string) string {
+	if c.Env.Uploads == nil || path.Dir(at) != sandbox.Uploads {
+		return ""
+	}
+	d, err := c.Env.Uploads()
+	if err != nil {
+		return ""
+	}
+	defer func() { _ = d.Close() }()
+	name, err := d.Find(path.Base(at))
+	if err != nil {
+		return ""
+	}
+	text, err := d.TextOf(name)
+	if err != nil || text == "" {
+		return ""
+	}
+	return path.Join(sandbox.Uploads, uploads.Shown(text))
 }
 
 // readText is the part of the file, with a note when it is not the whole range.

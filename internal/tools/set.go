@@ -60,6 +60,9 @@ type Conditions struct {
 	// Unattended: nobody is there to answer, so ask_clarification is left out
 	// before the model sees it.
 	Unattended bool
+	// Uploads: the model is told of files of earlier messages when it asks:
+	// list_uploaded_files.
+	Uploads bool
 }
 
 // Layer is where tools come from that are neither configured nor built in, such
@@ -159,6 +162,7 @@ func builtins(run Conditions) []func() (Tool, error) {
 	}{
 		{presentFiles, true},
 		{askClarification, !run.Unattended},
+		{listUploadedFiles, run.Uploads},
 		{writeTodos, run.PlanMode},
 		{viewImage, run.Vision},
 	}

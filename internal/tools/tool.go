@@ -8,6 +8,7 @@ import (
 	"deerflow/internal/agent"
 	"deerflow/internal/sandbox"
 	"deerflow/internal/thread"
+	"deerflow/internal/uploads"
 )
 
 // Tool is something that a model can call. It holds no state of a call and may
@@ -39,7 +40,13 @@ type Env struct {
 	// in every attempt of the call, so writes use it to happen once.
 	MessageID string
 	Sandbox   sandbox.Sandbox
-	Limits    Limits
+	// Uploads opens the upload directory of the thread; one that is not there is
+	// fs.ErrNotExist. Nil: there are none.
+	Uploads func() (*uploads.Directory, error)
+	// CurrentUploads are the names of the files that came with the message that is
+	// being answered.
+	CurrentUploads []string
+	Limits         Limits
 	// CommandEnv is set in commands, such as the secrets of an active skill. Long
 	// values are taken out of the output.
 	CommandEnv map[string]string

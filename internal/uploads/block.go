@@ -7,6 +7,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"unicode"
 
 	"deerflow/internal/agent"
 	"deerflow/internal/thread"
@@ -23,15 +24,18 @@ func Block(files []File) thread.ContextBlock {
 	converted := false
 	for i := range files[:min(len(files), Listed)] {
 		f := &files[i]
-		fmt.Fprintf(&b, "\n- %s (%s)\n  Path: %s\n", agent.Line(f.Name), size(f.Size), agent.Line(f.Path))
+		fmt.Fprintf(&b, "\n- %s (%s)\n  Path: %s\n", Shown(f.Name), size(f.Size), Shown(f.Path))
 		if f.Text != "" {
 			converted = true
-			fmt.Fprintf(&b, "  Text: %s\n", agent.Line(f.Text))
+			fmt.Fprintf(&b, "  Text: %s\n", Shown(f.Text))
 			f.Outline.write(&b)
+		}
+		if f.NoText != "" {
+			fmt.Fprintf(&b, "  Text: none (%s)\n", agent.Line(f.NoText))
 		}
 	}
 	if len(files) > Listed {
-		fmt.Fprintf(&b, "\n%d more files: %s. List the upload directory to see their names.\n", len(files)-Listed, kinds(files[Listed:]))
+		fmt.Fprintf(&b, "\n%d more files: %s. Use list_uploaded_files, or list the upload directory, to see their names.\n", len(files)-Listed, Kinds(files[Listed:]))
 	}
 	b.WriteString("\nRead a file by its path before you say what is in it; of a long one read the lines that you need, or search it with grep.\n")
 	if converted {
@@ -58,6 +62,17 @@ func (o *Outline) write(b *strings.Builder) {
 	b.WriteString("  Find what you need in it with grep.\n")
 }
 
+// Shown is a name or a path as a model reads it: on one line, without our tags.
+// Spaces stay as they are, so that the path leads to the file.
+func Shown(name string) string {
+	return agent.Neutralize(strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) {
+			return ' '
+		}
+		return r
+	}, name))
+}
+
 // size is a size for people.
 func size(n int64) string {
 	const kb = 1024
@@ -67,8 +82,8 @@ func size(n int64) string {
 	return fmt.Sprintf("%.1f MB", float64(n)/(kb*kb))
 }
 
-// kinds counts files by the ends of their names, the most frequent first.
-func kinds(files []File) string {
+// Kinds counts files by the ends of their names, the most frequent first.
+func Kinds(files []File) string {
 	count := map[string]int{}
 	for i := range files {
 		kind := agent.Line(strings.ToLower(path.Ext(files[i].Name)))

@@ -1,6 +1,4 @@
-// Package uploads says what a model is told of the files that came with a
-// message: their names, sizes and paths, and for documents that were converted
-// an outline of the text.
-//
-// It is pure: who calls it has looked at the files.
+// Package uploads is the upload directory of a thread: the names of files in it,
+// how files come in, which of them is the text of a document, and what a model is
+// told of the files that came with a message.
 package uploads

@@ -80,7 +80,9 @@ func ReadOutline(r io.Reader) (Outline, error) {
 
 // preview keeps how the text begins.
 func (o *Outline) preview(line string) {
-	if text := strings.TrimSpace(line); text != "" && len(o.Preview) < previewLines {
+	text := strings.TrimSpace(line)
+	comment := strings.HasPrefix(text, "<!--") && strings.HasSuffix(text, "-->") // of ours, or of another converter
+	if text != "" && !comment && len(o.Preview) < previewLines {
 		o.Preview = append(o.Preview, short(text))
 	}
 }

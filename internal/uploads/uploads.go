@@ -15,6 +15,7 @@ type File struct {
 	Path    string // virtual
 	Size    int64  // bytes
 	Text    string // virtual path of its text, when it was converted
+	NoText  string // why it has none, when it is a document
 	Outline Outline
 }
 
@@ -60,21 +61,17 @@ func In(m *thread.Message) []Named {
 // Plain reports whether a name is that of a file in the upload directory itself:
 // no path, and not the name of an upload that is still being written.
 func Plain(name string) bool {
-	if name == "" || name == "." || name == ".." || len(name) > 255 || strings.ContainsAny(name, "/\\\x00") {
+	if name == "" || name == "." || name == ".." || len(name) > maxName || strings.ContainsAny(name, "/\\\x00") {
 		return false
 	}
-	return !strings.HasPrefix(name, ".upload-") || !strings.HasSuffix(name, ".part")
+	return !isStaging(name)
 }
 
 // documents are the kinds of files that are converted to text.
 var documents = []string{".pdf", ".ppt", ".pptx", ".xls", ".xlsx", ".doc", ".docx"}
 
-// Converted is the name under which the text of a document would stand beside it,
-// "" for a file that is not converted.
-func Converted(name string) string {
-	ext := path.Ext(name)
-	if !slices.Contains(documents, strings.ToLower(ext)) {
-		return ""
-	}
-	return strings.TrimSuffix(name, ext) + ".md"
+// Convertible reports whether a file of that name is a document that can be
+// converted to text.
+func Convertible(name string) bool {
+	return slices.Contains(documents, strings.ToLower(path.Ext(name)))
 }

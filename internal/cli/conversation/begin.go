@@ -156,6 +156,9 @@ func (c *conversation) upload(ctx context.Context) ([]map[string]any, error) {
 			as = "as " + file.Name
 		}
 		c.progress.Step(cli.MarkDone, "uploaded "+filepath.Base(path), as)
+		if file.NoText != "" {
+			c.progress.Info("%s has no text that can be read: %s", filepath.Base(path), cli.Clean(file.NoText))
+		}
 		refs = append(refs, file.Reference())
 	}
 	return refs, nil

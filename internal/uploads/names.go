@@ -1,4 +1,4 @@
-package api
+package uploads
 
 import (
 	"path"
@@ -16,14 +16,17 @@ const maxName = 255
 // maxExtension is what still counts as an extension that is worth keeping.
 const maxExtension = 32
 
-// cleanName makes a file name out of what a client calls its file: the last
+// CleanName makes a file name out of what a client calls its file: the last
 // part of a path, without characters that no name should have, at most 255
 // bytes long with its extension kept. It is as given otherwise, in whatever
 // Unicode form. It is empty when nothing usable is left.
-func cleanName(raw string) string {
-	name := repairEncoding(raw)
-	if i := strings.LastIndexAny(name, `/\`); i >= 0 {
+func CleanName(raw string) string {
+	name := RepairEncoding(raw)
+	if i := strings.LastIndexByte(name, '/'); i >= 0 {
 		name = name[i+1:]
+	}
+	if strings.Contains(name, `\`) {
+		return "" // a path to some programs, a character to others
 	}
 	name = strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) || isBidi(r) || r == utf8.RuneError {
@@ -47,9 +50,9 @@ func isBidi(r rune) bool {
 	return r >= '\u202A' && r <= '\u202E' || r >= '\u2066' && r <= '\u2069' || r == '\u200E' || r == '\u200F' || r == '\uFEFF'
 }
 
-// repairEncoding undoes what clients do to names beyond ASCII: UTF-8 that was
+// RepairEncoding undoes what clients do to names beyond ASCII: UTF-8 that was
 // taken for Latin-1 and encoded again, and plain Latin-1 (I05).
-func repairEncoding(name string) string {
+func RepairEncoding(name string) string {
 	if !utf8.ValidString(name) {
 		runes := make([]rune, 0, len(name))
 		for i := range len(name) {
@@ -102,9 +105,9 @@ func numbered(name string, n int) string {
 	return shorten(name, "_"+strconv.Itoa(n))
 }
 
-// sameName is the form in which names are compared: two names that look alike
+// SameName is the form in which names are compared: two names that look alike
 // are one file to a person (I04).
-func sameName(name string) string { return norm.NFC.String(name) }
+func SameName(name string) string { return norm.NFC.String(name) }
 
 const (
 	stagingPrefix = ".upload-"
