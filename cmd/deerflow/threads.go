@@ -108,16 +108,17 @@ func (c *threadsCommand) list() *cobra.Command {
 }
 
 func (c *threadsCommand) show() *cobra.Command {
-	format := cli.FormatText
+	o := threads.ShowOptions{Format: cli.FormatText}
 	cmd := &cobra.Command{
 		Use:   "show ID",
 		Short: "Show what was said and done in a thread, and what it waits for",
 		Args:  cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return c.with(cmd.Context(), func(ctx context.Context, s *threads.Session) error { return s.Show(ctx, args[0], format) })
+			return c.with(cmd.Context(), func(ctx context.Context, s *threads.Session) error { return s.Show(ctx, args[0], o) })
 		},
 	}
-	cmd.Flags().VarP(&format, "output", "o", "output format")
+	cmd.Flags().VarP(&o.Format, "output", "o", "output format")
+	cmd.Flags().BoolVar(&o.Sources, "sources", false, "list the pages that its tools have fetched and found, too")
 	return cmd
 }
 
@@ -139,13 +140,17 @@ func (c *threadsCommand) export() *cobra.Command {
 	o := threads.ExportOptions{}
 	cmd := &cobra.Command{
 		Use:   "export ID",
-		Short: "Write a whole thread as Markdown or JSON",
+		Short: "Write a whole thread as Markdown or JSON, or its report as a document",
+		Long: `Writes a whole thread as Markdown or JSON. With --report, or as HTML or PDF, writes its last
+answer, or the file that --path names, with what its citations rest on.`,
 		Args:  cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return c.with(cmd.Context(), func(ctx context.Context, s *threads.Session) error { return s.Export(ctx, args[0], o) })
 		},
 	}
-	cmd.Flags().StringVar(&o.Format, "format", threads.ExportMarkdown, "md or json")
+	cmd.Flags().StringVar(&o.Format, "format", threads.ExportMarkdown, "md or json; html or pdf of a report")
+	cmd.Flags().BoolVar(&o.Report, "report", false, "the last answer instead of the whole thread")
+	cmd.Flags().StringVar(&o.Path, "path", "", "`FILE` of the thread instead of the last answer, such as report.md")
 	cmd.Flags().StringVarP(&o.File, "output-file", "O", "", "write to `FILE` instead of standard output")
 	return cmd
 }

@@ -83,6 +83,21 @@ func TestContract(t *testing.T) {
 	require.Equal(t, "hello", string(data))
 	require.Equal(t, "a b.txt", a.Name)
 
+	sources, err := c.Sources(ctx, "t")
+	require.NoError(t, err)
+	require.Empty(t, sources)
+	_, err = c.ExportReport(ctx, "t", "md", "")
+	require.ErrorIs(t, err, client.ErrNotFound)
+	f, err = c.Upload(ctx, "t", "r.md", strings.NewReader("# R\n"))
+	require.NoError(t, err)
+	r, err := c.ExportReport(ctx, "t", "pdf", f.VirtualPath)
+	require.NoError(t, err)
+	data, err = io.ReadAll(r)
+	require.NoError(t, err)
+	require.NoError(t, r.Close())
+	require.Equal(t, "%PDF", string(data[:4]))
+	require.Equal(t, "r.pdf", r.Name)
+
 	fake.refuse = &threadclient.RefusedError{Type: step.ErrBusy, Reason: "busy"}
 	_, err = c.StartRun(ctx, "t", client.RunRequest{Messages: []thread.Message{thread.Human("x", "hi")}})
 	require.ErrorIs(t, err, client.ErrConflict)

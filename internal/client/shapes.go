@@ -50,6 +50,7 @@ type Run struct {
 	ModelCalls   int              `json:"llm_call_count"`
 	CreatedAt    time.Time        `json:"created_at"`
 	UpdatedAt    time.Time        `json:"updated_at"`
+	Citations    *Citations       `json:"citations,omitempty"` // nil when nothing was cited
 }
 
 // Values are the channels of a thread that this client knows.

@@ -93,6 +93,13 @@ func (c *conversation) printText(r *Result) error {
 		f := &r.Files[i]
 		c.progress.Step(cli.MarkDone, f.Name, strings.TrimSpace(size(f.Size)+"  "+c.place(f)))
 	}
+	for i, line := range r.Citations.Lines() {
+		if i == 0 {
+			c.progress.Note("%s", line)
+			continue
+		}
+		c.progress.Note("  %s", line)
+	}
 	if r.Usage.ModelCalls > 0 {
 		c.progress.Info("Model calls: %d · tokens: %d", r.Usage.ModelCalls, r.Usage.TotalTokens)
 	}

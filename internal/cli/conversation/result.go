@@ -25,6 +25,8 @@ type Result struct {
 	Questions  []thread.Card `json:"questions,omitempty"` // all of them
 	Error      string        `json:"error,omitempty"`
 	Usage      Usage         `json:"usage"`
+	// Citations tell what those of the answer and the files rest on; nil when nothing was cited.
+	Citations *client.Citations `json:"citations,omitempty"`
 }
 
 // File is one that the agent presented.
@@ -63,7 +65,7 @@ func (c *conversation) waits() bool {
 // result gathers what is known of the newest run.
 func (c *conversation) result() Result {
 	r := Result{
-		ThreadID: c.threadID, RunID: c.run.ID, Status: string(c.run.Status), StopReason: c.run.StopReason, Files: []File{},
+		ThreadID: c.threadID, RunID: c.run.ID, Status: string(c.run.Status), StopReason: c.run.StopReason, Files: []File{}, Citations: c.run.Citations,
 	}
 	for _, u := range c.usage {
 		r.Usage.add(u)

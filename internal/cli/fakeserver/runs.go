@@ -199,6 +199,9 @@ func (s *Server) shape(run *live) map[string]any {
 	}
 	if run.over {
 		shape["status"], shape["stop_reason"], shape["error"] = run.Status, run.StopReason, run.Error
+		if run.Citations != nil {
+			shape["citations"] = run.Citations
+		}
 	}
 	return shape
 }

@@ -27,6 +27,7 @@ type Run struct {
 	Messages  []thread.Message
 	Artifacts []string
 	Questions []thread.Interrupt
+	Citations map[string]any // of the run; nil for none
 }
 
 // Upload is a file that was sent.
@@ -42,6 +43,8 @@ type Server struct {
 	Sick       string   // what /health complains of
 	Known      []string // threads that exist from the beginning
 	Titles     map[string]string
+	Sources    []map[string]any // of every thread
+	Missing    int              // characters that a PDF does not show
 
 	mu      sync.Mutex
 	http    *httptest.Server
@@ -81,6 +84,8 @@ func New(t *testing.T) *Server {
 	mux.HandleFunc("GET /api/threads/{thread}/state", s.state)
 	mux.HandleFunc("POST /api/threads/{thread}/uploads", s.upload)
 	mux.HandleFunc("GET /api/threads/{thread}/artifacts/{path...}", s.artifact)
+	mux.HandleFunc("GET /api/threads/{thread}/sources", s.sources)
+	mux.HandleFunc("GET /api/threads/{thread}/export", s.export)
 	s.http = httptest.NewServer(s.guard(mux))
 	s.URL = s.http.URL
 	t.Cleanup(func() {

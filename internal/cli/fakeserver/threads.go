@@ -193,3 +193,19 @@ func (s *Server) artifact(w http.ResponseWriter, r *http.Request) {
 	}
 	_, _ = io.Copy(w, strings.NewReader(content))
 }
+
+func (s *Server) sources(w http.ResponseWriter, _ *http.Request) {
+	answer(w, map[string]any{"sources": s.Sources, "count": len(s.Sources)})
+}
+
+// export gives, as any document, its format and what was asked for.
+func (s *Server) export(w http.ResponseWriter, r *http.Request) {
+	format, file := r.FormValue("format"), r.FormValue("path")
+	if file == "/mnt/user-data/outputs/none.md" {
+		fail(w, http.StatusNotFound, "Artifact not found: "+file)
+		return
+	}
+	w.Header().Set("Content-Disposition", `attachment; filename="report.`+format+`"`)
+	w.Header().Set("Deerflow-Missing-Glyphs", strconv.Itoa(s.Missing))
+	_, _ = io.WriteString(w, format+" of "+file)
+}

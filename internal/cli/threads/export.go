@@ -14,7 +14,7 @@ import (
 	"deerflow/internal/client"
 )
 
-// The formats of an export.
+// The formats of the export of a whole thread.
 const (
 	ExportMarkdown = "md"
 	ExportJSON     = "json"
@@ -22,14 +22,24 @@ const (
 
 // ExportOptions say how a thread is exported.
 type ExportOptions struct {
-	Format string // ExportMarkdown or ExportJSON
+	Format string // ExportMarkdown or ExportJSON; of a report also ExportHTML or ExportPDF
 	File   string // to be written, or written over; empty or "-": standard output
+	// Report is the last answer instead of the whole thread; so is every format that is none of a thread.
+	Report bool
+	// Path is a Markdown file instead of the last answer: its virtual path, or that below the outputs.
+	Path string
 }
 
-// Export writes a whole thread: as Markdown for people, or as JSON with everything that the server says of it.
+// Export writes a whole thread: as Markdown for people, or as JSON with everything that the server says of it. A report
+// it writes as a document, with what its citations rest on.
 func (s *Session) Export(ctx context.Context, id string, o ExportOptions) error {
-	if o.Format != ExportMarkdown && o.Format != ExportJSON {
-		return cli.Exitf(cli.ExitUsage, "--format %q: use %s or %s", o.Format, ExportMarkdown, ExportJSON)
+	switch {
+	case o.Format == ExportHTML, o.Format == ExportPDF, o.Format == ExportMarkdown && (o.Report || o.Path != ""):
+		return s.exportReport(ctx, id, o)
+	case o.Format == ExportJSON && (o.Report || o.Path != ""):
+		return cli.Exitf(cli.ExitUsage, "--format json is that of a whole thread, not of a report")
+	case o.Format != ExportMarkdown && o.Format != ExportJSON:
+		return cli.Exitf(cli.ExitUsage, "--format %q: use %s, %s, %s or %s", o.Format, ExportMarkdown, ExportJSON, ExportHTML, ExportPDF)
 	}
 	v, err := s.read(ctx, id)
 	if err != nil {

@@ -23,18 +23,35 @@ type Shown struct {
 	Runs        []client.Run       `json:"runs"` // newest first
 	TotalTokens int                `json:"total_tokens"`
 	Temporal    string             `json:"temporal,omitempty"` // its page in the Temporal Web UI
+	Sources     []client.Source    `json:"sources,omitempty"`  // pages that tools have fetched and found; only when asked for
+}
+
+// ShowOptions say what is shown of a thread.
+type ShowOptions struct {
+	Format  cli.Format
+	Sources bool // the pages that its tools have fetched and found, too
 }
 
 // Show writes a thread: what was said and done, what it waits for, and where its files are.
-func (s *Session) Show(ctx context.Context, id string, f cli.Format) error {
+func (s *Session) Show(ctx context.Context, id string, o ShowOptions) error {
 	v, err := s.read(ctx, id)
 	if err != nil {
 		return err
 	}
-	if f != cli.FormatText {
-		return f.WriteJSON(s.o.Out, v)
+	if o.Sources {
+		if v.Sources, err = s.client.Sources(ctx, v.ThreadID); err != nil {
+			return conversation.Classify(err)
+		}
+	}
+	if o.Format != "" && o.Format != cli.FormatText {
+		return o.Format.WriteJSON(s.o.Out, v)
 	}
 	text := s.page(&v)
+	if o.Sources {
+		var b strings.Builder
+		s.writeSources(&b, v.Sources)
+		text += b.String()
+	}
 	if s.o.OutIsTTY {
 		text = cli.CleanLines(text)
 	}
@@ -108,6 +125,7 @@ func (s *Session) page(v *Shown) string {
 			fmt.Fprintf(&b, "  %s\n", file)
 		}
 	}
+	writeCitations(&b, v.Runs)
 	return b.String()
 }
 

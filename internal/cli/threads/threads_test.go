@@ -215,11 +215,11 @@ func TestShow(t *testing.T) {
 	}})
 	d := open(t, s)
 	require.NoError(t, d.Send(patient(t), "t1", "go"))
-	require.NoError(t, d.Show(patient(t), "t1", cli.FormatText))
+	require.NoError(t, d.Show(patient(t), "t1", ShowOptions{Format: cli.FormatText}))
 	golden(t, "show.txt", d.out.String())
 
 	d.out.Reset()
-	require.NoError(t, d.Show(patient(t), "t1", cli.FormatJSON))
+	require.NoError(t, d.Show(patient(t), "t1", ShowOptions{Format: cli.FormatJSON}))
 	var v Shown
 	require.NoError(t, json.Unmarshal(d.out.Bytes(), &v))
 	require.Len(t, v.Messages, len(story())+1)
@@ -254,7 +254,7 @@ func TestExport(t *testing.T) {
 	require.Len(t, e.Thread.Values.Messages, len(story()))
 	require.Len(t, e.Runs, 1)
 	require.Contains(t, d.errOut.String(), file)
-	code(t, cli.ExitUsage, d.Export(patient(t), "t1", ExportOptions{Format: "pdf"}), "md or json")
+	code(t, cli.ExitUsage, d.Export(patient(t), "t1", ExportOptions{Format: "docx"}), "md, json, html or pdf")
 	require.ErrorContains(t, d.Export(patient(t), "t1", ExportOptions{Format: "md", File: t.TempDir()}), "writing the export")
 }
 
