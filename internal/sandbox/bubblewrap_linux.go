@@ -19,8 +19,9 @@ type bubblewrap struct {
 	options BubblewrapOptions
 	program string
 	shell   string
-	system  []string // arguments that show the system, the same for every command
-	etc     etcFiles
+	system  []string          // arguments that show the system, the same for every command
+	etc     map[string]string // files of /etc that are made for it
+	groups  string            // where control groups are made; empty for nowhere
 	jobs    *jobs
 }
 
@@ -45,6 +46,11 @@ func NewBubblewrap(ctx context.Context, o BubblewrapOptions) (Runner, error) {
 	b := &bubblewrap{
 		options: o, program: program, shell: findShell(), jobs: newJobs(),
 		system: systemArgs(o, string(help)), etc: newEtcFiles(o.Network),
+	}
+	if os.Geteuid() == 0 {
+		if own, err := os.ReadFile("/proc/self/cgroup"); err == nil {
+			b.groups = pidsParent(cgroupRoot, string(own), groupsCount)
+		}
 	}
 	if err := b.probe(ctx); err != nil {
 		return nil, errors.Join(err, b.Close())
@@ -93,7 +99,7 @@ func (b *bubblewrap) Run(ctx context.Context, j Job) (ExecResult, error) {
 		return ExecResult{}, fmt.Errorf("bubblewrap: %w", err)
 	}
 	defer files.close()
-	w := newWarden(b.options.Limits, files)
+	w := newWarden(b.options.Limits, b.groups, files)
 
 	// The context ends the namespace below, not the launcher.
 	cmd := exec.CommandContext(context.WithoutCancel(ctx), b.program, //nolint:gosec // running it is the point

@@ -169,17 +169,17 @@ func TestEscapeForkBomb(t *testing.T) {
 				}
 			}()
 			started := time.Now()
-			r, err := l.Exec(t.Context(), Command{Line: line, Timeout: 5 * time.Second})
+			r, err := l.Exec(t.Context(), Command{Line: line, Timeout: 30 * time.Second})
 			close(watched)
 			<-done
 			require.NoError(t, err)
 			t.Logf("%s, %d processes at most: %.200s", time.Since(started).Round(time.Millisecond), most.Load(), r.Text())
 			require.Less(t, time.Since(started), 60*time.Second)
-			require.Less(t, most.Load(), int64(10_000))
+			if l.provider.runner.(*bubblewrap).groups != "" || os.Geteuid() != 0 {
+				require.Less(t, most.Load(), int64(1000), "the kernel counts")
+			}
 			if name == "waited for" || name == "slow" {
-				if os.Geteuid() == 0 { // others get an error from fork, and the time runs out
-					require.Contains(t, r.Text(), "more than 100 processes")
-				}
+				require.Equal(t, "The command was stopped: it wanted more than 100 processes.", lastLine(r.Text()))
 			}
 			require.Equal(t, "fine", run(t, l, "echo fine").Text())
 			require.Eventually(t, func() bool { return processes() < before+50 }, 10*time.Second, 10*time.Millisecond)
