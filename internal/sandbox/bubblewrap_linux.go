@@ -9,6 +9,8 @@ import (
 	"os/exec"
 	"strings"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // probeTimeout is how long the first command may take.
@@ -110,8 +112,9 @@ func (b *bubblewrap) Run(ctx context.Context, j Job) (ExecResult, error) {
 	cmd.Dir = "/"
 	cmd.SysProcAttr = processAttributes()
 	r, err := b.jobs.run(ctx, cmd, j.Timeout, control{
-		begun: func() { files.closePassed(); w.watch() },
-		stop:  w.stop,
+		thread: leaveSessionKeys,
+		begun:  func() { files.closePassed(); w.watch() },
+		stop:   w.stop,
 		end: func(ended <-chan struct{}) {
 			w.end(ended)
 			select {
@@ -133,6 +136,12 @@ func (b *bubblewrap) Run(ctx context.Context, j Job) (ExecResult, error) {
 		r.Notice = b.options.Limits.notice(r.ExitCode)
 	}
 	return r, err
+}
+
+// leaveSessionKeys gives the thread a keyring of its own: the keys of the user's session
+// are not the command's. Where the kernel has no keys there is nothing to leave.
+func leaveSessionKeys() {
+	_, _, _ = unix.Syscall(unix.SYS_KEYCTL, unix.KEYCTL_JOIN_SESSION_KEYRING, 0, 0)
 }
 
 // Remove does nothing: no command is left when its call has ended.
