@@ -4,7 +4,9 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"log/slog"
 	"path/filepath"
+	"runtime"
 
 	"deerflow/config"
 	"deerflow/internal/sandbox"
@@ -53,7 +55,11 @@ func (d *Daemon) sandboxProvider(ctx context.Context) (sandbox.Provider, error) 
 			o.Runner = wall
 			d.log.Info("Commands run walled in by bubblewrap", "network", s.Network)
 		case s.Use == "":
-			d.log.Warn("Commands cannot be walled in, so the local sandbox is used", "reason", err, "commands", s.AllowHostBash)
+			level := slog.LevelWarn
+			if runtime.GOOS != "linux" {
+				level = slog.LevelDebug // nothing can be done about it
+			}
+			d.log.Log(ctx, level, "Commands cannot be walled in, so the local sandbox is used", "reason", err, "commands", s.AllowHostBash)
 		default:
 			return nil, fmt.Errorf("sandbox.use: this host cannot do what the configuration asks for: %w", err)
 		}

@@ -41,7 +41,7 @@ func (b *bubblewrap) openFiles(j Job) (*launchFiles, error) {
 		if err != nil {
 			return nil, err
 		}
-		args = append(args, "--ro-bind-data", n, name)
+		args = append(args, "--file", n, name)
 	}
 	args = append(args, mountArgs(j)...)
 	if _, err := f.content(strings.Join(args, "\x00") + "\x00"); err != nil {

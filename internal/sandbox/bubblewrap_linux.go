@@ -9,6 +9,8 @@ import (
 	"os/exec"
 	"strings"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // probeTimeout is how long the first command may take.
@@ -19,8 +21,9 @@ type bubblewrap struct {
 	options BubblewrapOptions
 	program string
 	shell   string
-	system  []string // arguments that show the system, the same for every command
-	etc     etcFiles
+	system  []string          // arguments that show the system, the same for every command
+	etc     map[string]string // files of /etc that are made for it
+	groups  string            // where control groups are made; empty for nowhere
 	jobs    *jobs
 }
 
@@ -45,6 +48,11 @@ func NewBubblewrap(ctx context.Context, o BubblewrapOptions) (Runner, error) {
 	b := &bubblewrap{
 		options: o, program: program, shell: findShell(), jobs: newJobs(),
 		system: systemArgs(o, string(help)), etc: newEtcFiles(o.Network),
+	}
+	if os.Geteuid() == 0 {
+		if own, err := os.ReadFile("/proc/self/cgroup"); err == nil {
+			b.groups = pidsParent(cgroupRoot, string(own), groupsCount)
+		}
 	}
 	if err := b.probe(ctx); err != nil {
 		return nil, errors.Join(err, b.Close())
@@ -93,7 +101,7 @@ func (b *bubblewrap) Run(ctx context.Context, j Job) (ExecResult, error) {
 		return ExecResult{}, fmt.Errorf("bubblewrap: %w", err)
 	}
 	defer files.close()
-	w := newWarden(b.options.Limits, files)
+	w := newWarden(b.options.Limits, b.groups, files)
 
 	// The context ends the namespace below, not the launcher.
 	cmd := exec.CommandContext(context.WithoutCancel(ctx), b.program, //nolint:gosec // running it is the point
@@ -104,8 +112,9 @@ func (b *bubblewrap) Run(ctx context.Context, j Job) (ExecResult, error) {
 	cmd.Dir = "/"
 	cmd.SysProcAttr = processAttributes()
 	r, err := b.jobs.run(ctx, cmd, j.Timeout, control{
-		begun: func() { files.closePassed(); w.watch() },
-		stop:  w.stop,
+		thread: leaveSessionKeys,
+		begun:  func() { files.closePassed(); w.watch() },
+		stop:   w.stop,
 		end: func(ended <-chan struct{}) {
 			w.end(ended)
 			select {
@@ -127,6 +136,12 @@ func (b *bubblewrap) Run(ctx context.Context, j Job) (ExecResult, error) {
 		r.Notice = b.options.Limits.notice(r.ExitCode)
 	}
 	return r, err
+}
+
+// leaveSessionKeys gives the thread a keyring of its own: the keys of the user's session
+// are not the command's. Where the kernel has no keys there is nothing to leave.
+func leaveSessionKeys() {
+	_, _, _ = unix.Syscall(unix.SYS_KEYCTL, unix.KEYCTL_JOIN_SESSION_KEYRING, 0, 0)
 }
 
 // Remove does nothing: no command is left when its call has ended.

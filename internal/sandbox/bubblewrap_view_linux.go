@@ -21,28 +21,30 @@ const tmpBytes = 512 << 20
 // topDirs are shown beside /usr: links into it on most systems.
 var topDirs = []string{"/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32"}
 
-// etcPaths is all of /etc that programs need. /etc/ssl/private, /etc/shadow and
-// what else may hold secrets is not shown: the user of this process may be root.
+// etcPaths is all of /etc that programs need, beside what [newEtcFiles] makes.
+// /etc/ssl/private, /etc/shadow and what else may hold secrets is not shown: the user
+// of this process may be root.
 var etcPaths = []string{
-	"/etc/alternatives", "/etc/ca-certificates*", "/etc/crypto-policies", "/etc/fonts", "/etc/java*", "/etc/ld.so.c*",
-	"/etc/localtime", "/etc/magic", "/etc/mime.types", "/etc/nsswitch.conf", "/etc/os-release", "/etc/pki/ca-trust",
-	"/etc/pki/tls/cert.pem", "/etc/pki/tls/certs", "/etc/pki/tls/openssl.cnf", "/etc/python3*", "/etc/perl",
-	"/etc/ssl/cert.pem", "/etc/ssl/certs", "/etc/ssl/openssl.cnf", "/etc/texmf", "/etc/timezone", "/etc/ImageMagick*",
-	"/etc/libreoffice", "/etc/R",
+	"/etc/alternatives", "/etc/crypto-policies", "/etc/fonts", "/etc/java*", "/etc/ld.so.cache", "/etc/localtime",
+	"/etc/os-release", "/etc/pki/ca-trust", "/etc/pki/tls/cert.pem", "/etc/pki/tls/certs", "/etc/ssl/cert.pem",
+	"/etc/ssl/certs", "/etc/texmf", "/etc/ImageMagick*", "/etc/libreoffice", "/etc/R",
+}
+
+// etcCopies are small files of /etc that seldom change: a copy costs less than a
+// mount.
+var etcCopies = []string{
+	"/etc/mime.types", "/etc/nsswitch.conf", "/etc/pki/tls/openssl.cnf", "/etc/ssl/openssl.cnf", "/etc/timezone",
 }
 
 // netPaths are shown with the network of the host.
 var netPaths = []string{"/etc/gai.conf", "/etc/hosts", "/etc/resolv.conf"}
 
-// procPaths would let the owner of a file in /proc, which root is, write to the
+// procPaths would let the owner of a file in /proc, which is root, write to the
 // kernel: bubblewrap itself leaves /proc/sys open to root.
-var procPaths = []string{"/proc/acpi", "/proc/bus", "/proc/fs", "/proc/irq", "/proc/scsi", "/proc/sys", "/proc/sysrq-trigger"}
+var procPaths = []string{"/proc/acpi", "/proc/fs", "/proc/scsi", "/proc/sys", "/proc/sysrq-trigger"}
 
-// procSecrets tell about the host or about its memory.
-var procSecrets = []string{
-	"/proc/kcore", "/proc/keys", "/proc/key-users", "/proc/kmsg", "/proc/kpagecgroup", "/proc/kpagecount",
-	"/proc/kpageflags", "/proc/latency_stats", "/proc/sched_debug", "/proc/timer_list",
-}
+// procSecrets tell root about the host or about its memory.
+var procSecrets = []string{"/proc/keys", "/proc/kpagecgroup", "/proc/kpagecount", "/proc/kpageflags", "/proc/timer_list"}
 
 // systemArgs are the arguments that make the namespaces and show the system. help
 // is what bwrap says about itself: older ones know less.
@@ -66,14 +68,16 @@ func systemArgs(o BubblewrapOptions, help string) []string {
 	}
 	args = append(args, "--ro-bind", "/usr", "/usr")
 	for _, dir := range topDirs {
-		args = append(args, showTop(dir)...)
+		args = append(args, show(dir)...)
 	}
 	args = append(args, "--proc", "/proc")
-	for _, p := range existing(procPaths) {
-		args = append(args, "--ro-bind", p, p)
-	}
-	for _, p := range existing(procSecrets) {
-		args = append(args, "--ro-bind", "/dev/null", p)
+	if os.Geteuid() == 0 {
+		for _, p := range existing(procPaths) {
+			args = append(args, "--ro-bind", p, p)
+		}
+		for _, p := range existing(procSecrets) {
+			args = append(args, "--ro-bind", "/dev/null", p)
+		}
 	}
 	args = append(args, "--dev", "/dev")
 	tmpfs("/dev/shm")
@@ -84,7 +88,7 @@ func systemArgs(o BubblewrapOptions, help string) []string {
 		paths = append(paths[:len(paths):len(paths)], netPaths...)
 	}
 	for _, p := range existing(paths) {
-		args = append(args, "--ro-bind", p, p)
+		args = append(args, show(p)...)
 	}
 	for _, p := range o.Hide {
 		args = append(args, hide(p)...)
@@ -104,16 +108,16 @@ func existing(patterns []string) []string {
 	return paths
 }
 
-// showTop shows a directory that may be a link into /usr.
-func showTop(dir string) []string {
-	target, err := os.Readlink(dir)
-	if err == nil {
-		return []string{"--symlink", target, dir}
+// show shows a path; a link into /usr as one, which costs no mount.
+func show(p string) []string {
+	target, err := os.Readlink(p)
+	if err == nil && within(filepath.Join(filepath.Dir(p), target), "/usr") || strings.HasPrefix(target, "/usr/") {
+		return []string{"--symlink", target, p}
 	}
-	if _, err := os.Stat(dir); err != nil {
+	if _, err := os.Stat(p); err != nil {
 		return nil
 	}
-	return []string{"--ro-bind", dir, dir}
+	return []string{"--ro-bind", p, p}
 }
 
 // hide covers a path that would be seen.
@@ -148,17 +152,20 @@ func mountArgs(j Job) []string {
 	return append(args, "--chdir", j.Dir, "--remount-ro", "/")
 }
 
-// etcFiles are files of /etc that are made for the sandbox: path to content.
-type etcFiles map[string]string
-
-func newEtcFiles(network bool) etcFiles {
-	files := etcFiles{
+// newEtcFiles are files of /etc that are made for the sandbox: path to content.
+func newEtcFiles(network bool) map[string]string {
+	files := map[string]string{
 		"/etc/passwd": fmt.Sprintf("root:x:0:0:root:/root:/bin/sh\n%[1]s:x:%[2]d:%[2]d:%[1]s:%[3]s:/bin/bash\nnobody:x:65534:65534:nobody:/nonexistent:/bin/false\n",
 			sandboxUser, sandboxUID, Workspace),
 		"/etc/group": fmt.Sprintf("root:x:0:\n%[1]s:x:%[2]d:\nnogroup:x:65534:\n", sandboxUser, sandboxUID),
 	}
 	if !network {
 		files["/etc/hosts"] = "127.0.0.1 localhost " + sandboxUser + "\n::1 localhost\n"
+	}
+	for _, name := range etcCopies {
+		if data, err := os.ReadFile(name); err == nil { //nolint:gosec // one of the list
+			files[name] = string(data)
+		}
 	}
 	return files
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"runtime"
 	"strings"
@@ -12,6 +13,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
 )
 
 // secret is what no command may bring to light.
@@ -49,6 +51,40 @@ func TestEscapeEnvironment(t *testing.T) {
 	require.Equal(t, "(no output)", run(t, l, fmt.Sprintf("ls -d /proc/%d 2>/dev/null || true", os.Getpid())).Text())
 }
 
+// The keys that the server's session holds in the kernel are out of reach.
+func TestEscapeSessionKeys(t *testing.T) {
+	t.Parallel()
+	walls(t, BubblewrapOptions{})
+	if _, err := exec.LookPath("/usr/bin/python3"); err != nil {
+		t.Skip("SKIPPED, nothing was tested: there is no python3 to ask the kernel with")
+	}
+	name, root := "k"+sleepMark(), filepath.Join(t.TempDir(), "users")
+	const ask = `import ctypes; print("id", ctypes.CDLL(None).syscall(%d, 10, -3, b"user", b"%s", 0))`
+	begun := make(chan error, 1)
+	go func() { // the worker has the keyring of the thread that starts it
+		runtime.LockOSThread()
+		leaveSessionKeys()
+		if _, err := unix.AddKey("user", name, []byte(secret), unix.KEY_SPEC_SESSION_KEYRING); err != nil {
+			begun <- err
+			return
+		}
+		line := fmt.Sprintf(ask, unix.SYS_KEYCTL, name)
+		seen, err := exec.CommandContext(t.Context(), "/usr/bin/python3", "-c", line).Output()
+		if err != nil || strings.HasPrefix(string(seen), "id -1") {
+			begun <- fmt.Errorf("the key is not there: %s %w", seen, err)
+			return
+		}
+		worker := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^$")
+		worker.Env = append(os.Environ(), workerVariable+"="+root, workerLine+"=python3 -c '"+line+"' > told; mv told answer")
+		_ = worker.Run() // it has nothing more to do and says so
+		begun <- nil
+	}()
+	require.NoError(t, <-begun)
+	answer, err := os.ReadFile(filepath.Join(root, "u1/threads/t1/user-data/workspace/answer"))
+	require.NoError(t, err)
+	require.Equal(t, "id -1\n", string(answer))
+}
+
 func TestEscapeRead(t *testing.T) {
 	t.Parallel()
 	file := hostFile(t)
@@ -58,7 +94,7 @@ func TestEscapeRead(t *testing.T) {
 	for _, line := range []string{
 		"cat " + file, "cat /proc/1/root" + file, "cat /proc/self/cwd/../../../.." + file, "cat " + other.host(Workspace+"/secret.txt"),
 		"cat /mnt/user-data/../../u2/threads/t2/user-data/workspace/secret.txt", "ln -s " + file + " l; cat l", "ln -s / r; cat r" + file,
-		"cat /etc/shadow", "ls /root /home /var /opt /sys /run /boot /srv", "ls /etc/ssl/private", "cat /proc/kcore", "cat /proc/keys | grep .",
+		"cat /etc/shadow", "ls /root /home /var /opt /sys /run /boot /srv", "ls /etc/ssl/private", "cat /proc/kcore",
 		"find / -name secret.txt 2>/dev/null | xargs cat", "mount --bind / /tmp", "chroot /proc/1/root cat " + file,
 		"unshare -Urm true", "nsenter -t 1 -m cat " + file, "mknod d b 254 0", "debugfs -R ls /dev/vda", "dmesg",
 	} {
@@ -169,17 +205,17 @@ func TestEscapeForkBomb(t *testing.T) {
 				}
 			}()
 			started := time.Now()
-			r, err := l.Exec(t.Context(), Command{Line: line, Timeout: 5 * time.Second})
+			r, err := l.Exec(t.Context(), Command{Line: line, Timeout: 30 * time.Second})
 			close(watched)
 			<-done
 			require.NoError(t, err)
 			t.Logf("%s, %d processes at most: %.200s", time.Since(started).Round(time.Millisecond), most.Load(), r.Text())
 			require.Less(t, time.Since(started), 60*time.Second)
-			require.Less(t, most.Load(), int64(10_000))
+			if l.provider.runner.(*bubblewrap).groups != "" || os.Geteuid() != 0 {
+				require.Less(t, most.Load(), int64(1000), "the kernel counts")
+			}
 			if name == "waited for" || name == "slow" {
-				if os.Geteuid() == 0 { // others get an error from fork, and the time runs out
-					require.Contains(t, r.Text(), "more than 100 processes")
-				}
+				require.Equal(t, "The command was stopped: it wanted more than 100 processes.", lastLine(r.Text()))
 			}
 			require.Equal(t, "fine", run(t, l, "echo fine").Text())
 			require.Eventually(t, func() bool { return processes() < before+50 }, 10*time.Second, 10*time.Millisecond)

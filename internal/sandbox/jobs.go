@@ -54,10 +54,11 @@ func (j *jobs) capture(pipe *os.File) (*capture, error) {
 
 // control is how a runner takes part in the life of a command. Only end is needed.
 type control struct {
-	begun func()                      // the process has been started
-	stop  <-chan struct{}             // closed when the command must be ended
-	end   func(ended <-chan struct{}) // ends it before its time
-	over  func()                      // it has ended, one way or the other
+	thread func()                      // runs on the thread that starts the process, which is then used for nothing else
+	begun  func()                      // the process has been started
+	stop   <-chan struct{}             // closed when the command must be ended
+	end    func(ended <-chan struct{}) // ends it before its time
+	over   func()                      // it has ended, one way or the other
 }
 
 // run runs a command to its end, the context's end, the timeout or the runner's
@@ -74,7 +75,7 @@ func (j *jobs) run(ctx context.Context, cmd *exec.Cmd, timeout time.Duration, c 
 		return ExecResult{}, err
 	}
 	cmd.Stdout, cmd.Stderr = outWriter, errWriter
-	ended, err := start(cmd, outWriter, errWriter)
+	ended, err := start(cmd, c.thread, outWriter, errWriter)
 	if err != nil {
 		return ExecResult{}, err
 	}
@@ -132,11 +133,16 @@ func (j *jobs) pipe() (*capture, *os.File, error) {
 // signal of Linux comes when the thread that forked ends, not the process, so
 // one goroutine forks, keeps its thread locked, and waits on it: the thread lives
 // as long as the command. The channel is closed when the command has been reaped.
-func start(cmd *exec.Cmd, writers ...*os.File) (<-chan struct{}, error) {
+// What change does to the thread stays there: it ends with the command then.
+func start(cmd *exec.Cmd, change func(), writers ...*os.File) (<-chan struct{}, error) {
 	ended, started := make(chan struct{}), make(chan error, 1)
 	go func() {
 		runtime.LockOSThread()
-		defer runtime.UnlockOSThread()
+		if change != nil {
+			change()
+		} else {
+			defer runtime.UnlockOSThread()
+		}
 		err := cmd.Start()
 		for _, w := range writers {
 			_ = w.Close() // the command has its own

@@ -16,11 +16,12 @@ type use struct {
 	memory    int64 // bytes that belong to one of them alone
 }
 
-// exceeded tells which limit was passed; empty for none.
-func (l Limits) exceeded(u use) string {
+// exceeded tells which limit was passed; empty for none. full: the namespace has been
+// full for a while.
+func (l Limits) exceeded(u use, full bool) string {
 	switch {
-	case l.Processes > 0 && u.processes > l.Processes:
-		return fmt.Sprintf("The command was stopped: it had more than %d processes.", l.Processes)
+	case full || l.Processes > 0 && u.processes > l.Processes:
+		return fmt.Sprintf("The command was stopped: it wanted more than %d processes.", l.Processes)
 	case l.MemoryMB > 0 && u.memory > int64(l.MemoryMB)<<20:
 		return fmt.Sprintf("The command was stopped: it used more than %d MB of memory.", l.MemoryMB)
 	}

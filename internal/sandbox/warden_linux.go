@@ -11,6 +11,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
+// mostFull is how often a namespace may be found full before it is ended.
+const mostFull = 40
+
 // cpuGrace is how long a process may go on that was told that its processor time
 // is used up, in seconds.
 const cpuGrace = 2
@@ -22,6 +25,7 @@ const watchPause = 25 * time.Millisecond
 // command begins, watches those that the kernel does not, and ends all of it.
 type warden struct {
 	limits Limits
+	groups string // where control groups of processes are made; empty for nowhere
 	files  *launchFiles
 	stop   chan struct{} // closed when a limit that is watched is passed
 	gone   chan struct{} // closed when the command is over
@@ -30,6 +34,7 @@ type warden struct {
 	mu     sync.Mutex
 	init   int    // first process of the namespace; 0 when it is not known
 	fd     int    // its descriptor; -1 for none
+	group  string // its control group; empty for none
 	breach string // which watched limit was passed
 
 	// To be read after over.
@@ -37,8 +42,8 @@ type warden struct {
 	err error // why it was not let begin
 }
 
-func newWarden(l Limits, f *launchFiles) *warden {
-	return &warden{limits: l, files: f, stop: make(chan struct{}), gone: make(chan struct{}), fd: -1}
+func newWarden(l Limits, groups string, f *launchFiles) *warden {
+	return &warden{limits: l, groups: groups, files: f, stop: make(chan struct{}), gone: make(chan struct{}), fd: -1}
 }
 
 // watch takes what the launcher tells.
@@ -71,13 +76,29 @@ func (w *warden) take(pid int) {
 	w.mu.Lock()
 	w.init, w.fd = pid, fd
 	w.mu.Unlock()
-	if err := setLimits(pid, w.limits); err != nil {
+	err = setLimits(pid, w.limits)
+	if err == nil && w.groups != "" && w.limits.Processes > 0 {
+		err = w.joinNewGroup(pid)
+	}
+	if err != nil {
 		w.err = fmt.Errorf("set the limits of a command: %w", err)
 		w.kill()
 		return
 	}
 	w.done.Go(func() { w.patrol(pid) })
 	_ = w.files.release.Close()
+}
+
+// joinNewGroup puts the first process into a control group of the command.
+func (w *warden) joinNewGroup(pid int) error {
+	group, err := newPidsGroup(w.groups, w.limits.Processes)
+	if err != nil {
+		return err
+	}
+	w.mu.Lock()
+	w.group = group
+	w.mu.Unlock()
+	return joinGroup(group, pid)
 }
 
 // setLimits sets what the kernel counts. They hold for all that the process
@@ -87,7 +108,7 @@ func setLimits(pid int, l Limits) error {
 		{unix.RLIMIT_CORE, 0}, // a core would be handed to a program of the host
 		{unix.RLIMIT_CPU, l.CPUSeconds},
 		{unix.RLIMIT_DATA, l.MemoryMB << 20},
-		{unix.RLIMIT_NPROC, l.Processes}, // not for root, whom patrol watches
+		{unix.RLIMIT_NPROC, l.Processes}, // not for root
 		{unix.RLIMIT_FSIZE, l.FileMB << 20},
 	} {
 		if limit.value <= 0 && limit.resource != unix.RLIMIT_CORE {
@@ -111,18 +132,24 @@ func setLimits(pid int, l Limits) error {
 	return nil
 }
 
-// patrol watches the sum over all processes of the namespace.
+// patrol watches the sum over all processes of the namespace. One that stays at the
+// limit of processes is full of those that wait to start more.
 func (w *warden) patrol(pid int) {
 	proc := fmt.Sprintf("/proc/%d/root/proc", pid)
 	tick := time.NewTicker(watchPause)
 	defer tick.Stop()
+	full := 0
 	for {
 		select {
 		case <-w.gone:
 			return
 		case <-tick.C:
 		}
-		if reason := w.limits.exceeded(countUse(proc, w.limits.Processes)); reason != "" {
+		u := countUse(proc, w.limits.Processes)
+		if full = max(full-1, 0); w.limits.Processes > 0 && u.processes >= w.limits.Processes-1 {
+			full += 2
+		}
+		if reason := w.limits.exceeded(u, full >= mostFull); reason != "" {
 			w.mu.Lock()
 			w.breach = reason
 			w.mu.Unlock()
@@ -177,6 +204,12 @@ func (w *warden) over() {
 	awaitExit(w.fd, time.Second)
 	_ = unix.Close(w.fd)
 	w.fd = -1
+	for range 100 { // the last process has ended, but may still be counted
+		if w.group == "" || os.Remove(w.group) == nil {
+			return
+		}
+		time.Sleep(time.Millisecond)
+	}
 }
 
 // awaitExit waits for a process to end, and takes it away if it has become a child

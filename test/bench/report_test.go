@@ -15,9 +15,14 @@ type figure struct {
 	bar   float64
 	least bool // the bar is a lower bound
 	note  string
+	// missing is why there is no value.
+	missing string
 }
 
 func (f figure) String() string {
+	if f.missing != "" {
+		return fmt.Sprintf("%-44s %10s %-8s %s", f.name, "-", "", "not measured: "+f.missing)
+	}
 	sign, ok := "≤", f.value <= f.bar
 	if f.least {
 		sign, ok = "≥", f.value >= f.bar

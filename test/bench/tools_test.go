@@ -30,7 +30,7 @@ func startOfCommands(ctx context.Context, s *sheet) {
 	s.add(figure{name: "start of a command p50, local", value: plain, unit: "ms"})
 	wall, err := sandbox.NewBubblewrap(ctx, sandbox.BubblewrapOptions{})
 	if err != nil {
-		s.add(figure{name: "start of a command p50, bubblewrap", unit: "ms", note: "not measured: " + err.Error()})
+		s.add(figure{name: "start of a command p50, bubblewrap", missing: err.Error()})
 		return
 	}
 	s.add(figure{name: "start of a command p50, bubblewrap", value: time50(wall), unit: "ms", note: "bash included"})
@@ -60,7 +60,7 @@ func grepFiles(ctx context.Context, s *sheet) {
 	s.add(figure{name: "grep over 1,000 files p50", value: ms(own), unit: "ms"})
 	rg, err := exec.LookPath("rg")
 	if err != nil {
-		s.add(figure{name: "rg over the same files", unit: "ms", note: "not measured: there is no rg on this machine"})
+		s.add(figure{name: "rg over the same files", missing: "there is no rg on this machine"})
 		return
 	}
 	peer := typical(20, func() {
