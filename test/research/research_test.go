@@ -193,8 +193,11 @@ func TestResearchThroughTheCommandLine(t *testing.T) {
 
 	stdout, stderr, code = testkit.RunCLI(t, []string{"threads", "show", out.ThreadID, "--sources", "--server", p.URL}, testkit.CLIOptions{Dir: dir})
 	require.Equal(t, 0, code, stderr)
-	require.Contains(t, stdout, w.URL+goodPage)
-	require.NotContains(t, stdout, invented)
+	before, list, ok := strings.Cut(stdout, "\nSources:\n")
+	require.True(t, ok, stdout)
+	require.Contains(t, before, invented, "what is cited and was not fetched is named")
+	require.Contains(t, list, w.URL+goodPage)
+	require.NotContains(t, list, invented)
 	stdout, stderr, code = testkit.RunCLI(t, []string{"threads", "export", out.ThreadID, "--format", "html", "--path", report, "--out", "report.html", "--server", p.URL}, testkit.CLIOptions{Dir: dir})
 	require.Equal(t, 0, code, stdout+stderr)
 	exported, err := os.ReadFile(filepath.Join(dir, "report.html"))
