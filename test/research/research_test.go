@@ -198,7 +198,7 @@ func TestResearchThroughTheCommandLine(t *testing.T) {
 	require.Contains(t, before, invented, "what is cited and was not fetched is named")
 	require.Contains(t, list, w.URL+goodPage)
 	require.NotContains(t, list, invented)
-	stdout, stderr, code = testkit.RunCLI(t, []string{"threads", "export", out.ThreadID, "--format", "html", "--path", report, "--out", "report.html", "--server", p.URL}, testkit.CLIOptions{Dir: dir})
+	stdout, stderr, code = testkit.RunCLI(t, []string{"threads", "export", out.ThreadID, "--format", "html", "--path", report, "--output-file", "report.html", "--server", p.URL}, testkit.CLIOptions{Dir: dir})
 	require.Equal(t, 0, code, stdout+stderr)
 	exported, err := os.ReadFile(filepath.Join(dir, "report.html"))
 	require.NoError(t, err)
