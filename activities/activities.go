@@ -53,8 +53,7 @@ type Activities struct {
 	access   map[string]config.Model // what plans' models were reached with last
 
 	recallTimeout time.Duration
-
-	warned sync.Map // what was said about tools, by its text
+	warned        sync.Map // tools.Warning that the log has
 }
 
 // plansKept is how many plans stay decoded in memory.

@@ -225,6 +225,8 @@ func (a *Activities) finishModel(ctx context.Context, in step.CallModelInput, pl
 	return modelResult(doing, &row)
 }
 
+const toolWriteTodos = "write_todos"
+
 // attribute stamps what an answer's tokens went to. The plan that it may change
 // is the one of the newest commit, which this step has made first.
 func (a *Activities) attribute(ctx context.Context, threadID string, m *thread.Message) error {

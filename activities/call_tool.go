@@ -98,7 +98,7 @@ func (a *Activities) outcome(ctx context.Context, in step.CallToolInput, mayHave
 		return tools.Result{}, err
 	}
 	cfg := a.o.Config()
-	set, err := a.toolset(cfg)
+	set, err := a.toolset(cfg, everyTool)
 	if err != nil {
 		return tools.Result{}, err
 	}

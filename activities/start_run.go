@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
-	"slices"
 	"time"
 
 	"deerflow/config"
@@ -14,6 +13,7 @@ import (
 	"deerflow/internal/step"
 	"deerflow/internal/store"
 	"deerflow/internal/thread"
+	"deerflow/internal/tools"
 )
 
 // StartRun fixes the plan of a run and takes the run's messages into the
@@ -100,7 +100,7 @@ func (a *Activities) newPlan(cfg *config.Config, o thread.RunOptions) (*agent.Pl
 	if !known && o.Model != "" {
 		a.o.Logger.Warn("A run asks for a model that is not configured; the default takes its place", "asked", o.Model, "default", m.Name)
 	}
-	set, err := a.toolset(cfg)
+	set, err := a.toolset(cfg, tools.Conditions{PlanMode: o.PlanMode, Vision: m.SupportsVision, Unattended: o.NonInteractive})
 	if err != nil {
 		return nil, err
 	}
@@ -108,7 +108,7 @@ func (a *Activities) newPlan(cfg *config.Config, o thread.RunOptions) (*agent.Pl
 	if err != nil {
 		return nil, fmt.Errorf("encode model %q: %w", m.Name, err)
 	}
-	plan := &agent.Plan{Model: stored, Tools: offeredTo(m, o, set.Specs()), Effort: effort(m, o)}
+	plan := &agent.Plan{Model: stored, Tools: set.Specs(), Effort: effort(m, o)}
 	plan.Thinking = m.SupportsThinking && (o.ThinkingEnabled == nil || *o.ThinkingEnabled)
 	plan.Summary = summary(cfg, m, o)
 	plan.TitlePrompt = cfg.Title.PromptTemplate
@@ -119,13 +119,6 @@ func (a *Activities) newPlan(cfg *config.Config, o thread.RunOptions) (*agent.Pl
 	plan.Summarizer, plan.Summary.Window = summarizer(cfg), windowRule(m, plan)
 	return plan, err
 }
-
-// Tools that are not for every run.
-const (
-	toolWriteTodos       = "write_todos"
-	toolViewImage        = "view_image"
-	toolAskClarification = "ask_clarification"
-)
 
 // leadAgent is the agent that answers unless a run names another.
 const leadAgent = "lead_agent"
@@ -155,15 +148,6 @@ func summary(cfg *config.Config, m config.Model, o thread.RunOptions) agent.Summ
 		s.Loop.FreqOverrides[name] = agent.FreqLimit{Warn: f.Warn, Hard: f.HardLimit}
 	}
 	return s
-}
-
-// offeredTo leaves out the tools that a run has no use for: the plan outside
-// plan mode, images for a model that sees none, questions that nobody answers.
-func offeredTo(m config.Model, o thread.RunOptions, specs []agent.ToolSpec) []agent.ToolSpec {
-	without := map[string]bool{
-		toolWriteTodos: !o.PlanMode, toolViewImage: !m.SupportsVision, toolAskClarification: o.NonInteractive,
-	}
-	return slices.DeleteFunc(specs, func(t agent.ToolSpec) bool { return without[t.Name] })
 }
 
 func effort(m config.Model, o thread.RunOptions) string {

@@ -7,11 +7,14 @@ import (
 	"deerflow/internal/tools"
 )
 
-// toolset assembles the tools of a configuration: the configured ones that this
-// version has, then the built-in ones.
-func (a *Activities) toolset(cfg *config.Config) (*tools.Set, error) {
+// everyTool is for a call: whether its run has the tool was settled by the plan.
+var everyTool = tools.Conditions{PlanMode: true, Vision: true}
+
+// toolset assembles the tools of a configuration for a run. Each warning is
+// logged once.
+func (a *Activities) toolset(cfg *config.Config, run tools.Conditions) (*tools.Set, error) {
 	o := tools.Options{
-		HostBash: cfg.Sandbox.AllowHostBash, BashTimeout: cfg.Sandbox.BashCommandTimeout,
+		HostBash: cfg.Sandbox.AllowHostBash, BashTimeout: cfg.Sandbox.BashCommandTimeout, Run: run,
 		Web: a.o.Web, Warn: a.warnOnce,
 		Getenv: func(name string) string {
 			value, _ := cfg.Getenv(name)
@@ -28,15 +31,15 @@ func (a *Activities) toolset(cfg *config.Config) (*tools.Set, error) {
 		return nil, fmt.Errorf("assemble the tools: %w", err)
 	}
 	for _, w := range warnings {
-		a.o.Logger.Debug("Assembling the tools", "warning", string(w))
+		a.warnOnce(w)
 	}
 	return set, nil
 }
 
-// warnOnce tells the operator something about a tool, once in a process.
-func (a *Activities) warnOnce(text string) {
-	if _, told := a.warned.LoadOrStore(text, true); !told {
-		a.o.Logger.Warn("A tool is not set up as it should be", "tool", text)
+// warnOnce logs what is wrong with a tool, once in a process.
+func (a *Activities) warnOnce(w tools.Warning) {
+	if _, told := a.warned.LoadOrStore(w, true); !told {
+		a.o.Logger.Warn("The tools are not all set up as they should be", "warning", string(w))
 	}
 }
 

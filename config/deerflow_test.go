@@ -11,8 +11,8 @@ import (
 )
 
 // The file of an existing installation starts as it is: no error, one warning
-// that names the sections that are missing here, one for settings and one for
-// tools.
+// that names the sections that are missing here and one for settings. All of its
+// tools are there.
 func TestDeerFlowFileLoads(t *testing.T) {
 	t.Parallel()
 	data, err := os.ReadFile(filepath.Join("testdata", "deerflow.yaml"))
@@ -20,7 +20,7 @@ func TestDeerFlowFileLoads(t *testing.T) {
 	c, warnings, err := parse("config.yaml", data, env("OPENAI_API_KEY", "k1", "DEEPSEEK_API_KEY", "k2"))
 	require.NoError(t, err)
 
-	require.Len(t, warnings, 3, "%v", warnings)
+	require.Len(t, warnings, 2, "%v", warnings)
 	starts := map[string][]string{
 		"sections that this version does not use yet are ignored: ": {
 			"logging (line 5)", "suggestions (", "input_polish (", "tool_progress (", "acp_agents (", "skill_scan (", "skill_evolution (",
@@ -29,9 +29,6 @@ func TestDeerFlowFileLoads(t *testing.T) {
 		},
 		"settings that this version does not use are ignored: ": {
 			"models[0].max_retries (", "models[0].pricing (", "uploads.pdf_converter (", "subagents.custom_agents (", "memory.backend_config (", "auth.oidc (",
-		},
-		"tools that this version does not have are left out: ": {
-			"ddg:web_search (line 51)", "jina:web_fetch (line 52)", "ddg:image_search (line 53)",
 		},
 	}
 	for start, parts := range starts {
@@ -52,6 +49,9 @@ func TestDeerFlowFileLoads(t *testing.T) {
 	require.Equal(t, "house-model", c.Models[0].Name)
 	require.Equal(t, 10*time.Minute, c.Models[0].Timeout)
 	require.Equal(t, "sandbox:glob", c.Tools[5].Use)
+	for _, tool := range c.Tools {
+		require.True(t, tool.Available(), tool.Use)
+	}
 	require.Equal(t, want.Sandbox, c.Sandbox)
 	require.Equal(t, want.Uploads, c.Uploads)
 	require.Equal(t, want.TokenUsage, c.TokenUsage)

@@ -108,17 +108,22 @@ func DemoModel() Model {
 	return m
 }
 
-// StandardTools returns the tools of a config without a tools section: the
-// sandbox's own, in the groups that DeerFlow gives them.
+// StandardTools returns the tools of a config without a tools section, in the
+// groups that DeerFlow gives them: the web as far as it needs no key, and the
+// sandbox's own.
 func StandardTools() []Tool {
-	tool := func(name, group string) Tool { return Tool{Name: name, Group: group, Use: sandboxTools + ":" + name} }
+	tool := func(provider, name, group string) Tool {
+		return Tool{Name: name, Group: group, Use: provider + ":" + name}
+	}
 	return []Tool{
-		tool("ls", "file:read"),
-		tool("read_file", "file:read"),
-		tool("glob", "file:read"),
-		tool("grep", "file:read"),
-		tool("write_file", "file:write"),
-		tool("str_replace", "file:write"),
-		tool("bash", "bash"),
+		tool("ddg", "web_search", "web"),
+		tool("http", "web_fetch", "web"),
+		tool(sandboxTools, "ls", "file:read"),
+		tool(sandboxTools, "read_file", "file:read"),
+		tool(sandboxTools, "glob", "file:read"),
+		tool(sandboxTools, "grep", "file:read"),
+		tool(sandboxTools, "write_file", "file:write"),
+		tool(sandboxTools, "str_replace", "file:write"),
+		tool(sandboxTools, "bash", "bash"),
 	}
 }

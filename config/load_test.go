@@ -198,13 +198,30 @@ func TestDocumentedSettingsLoad(t *testing.T) {
 	require.NotEmpty(t, blocks)
 	for _, block := range blocks {
 		text, _, _ := strings.Cut(block, "```")
-		load(t, text, "OPENAI_API_KEY", "k")
+		load(t, text, "OPENAI_API_KEY", "k", "TAVILY_API_KEY", "k")
 	}
 	c, warnings := load(t, strings.Replace(blocks[1], "```", "#", 1)[:strings.Index(blocks[1], "```")]+demoModels)
 	require.Empty(t, warnings)
 	want := Defaults()
 	c.Models, c.Path, c.lookup, c.origins = want.Models, "", nil, origins{}
 	require.Equal(t, want, c, "the second block says that it has the defaults")
+}
+
+// The page about the web shows entries that work, and every provider there is.
+func TestDocumentedWebTools(t *testing.T) {
+	t.Parallel()
+	data, err := os.ReadFile(filepath.Join("..", "docs", "web.md"))
+	require.NoError(t, err)
+	blocks := strings.Split(string(data), "```yaml\n")[1:]
+	require.Len(t, blocks, 2)
+	for _, block := range blocks {
+		text, _, _ := strings.Cut(block, "```")
+		_, warnings := load(t, demoModels+text, "TAVILY_API_KEY", "k")
+		require.Empty(t, warnings)
+	}
+	for provider := range webProviders() {
+		require.Contains(t, string(data), "\n| `"+provider+"` |")
+	}
 }
 
 func TestExampleFile(t *testing.T) {
@@ -214,7 +231,7 @@ func TestExampleFile(t *testing.T) {
 	c, warnings := load(t, string(data))
 	require.Empty(t, warnings)
 	require.Equal(t, UseDemo, c.Models[0].Use)
-	require.LessOrEqual(t, strings.Count(string(data), "\n"), 25)
+	require.LessOrEqual(t, strings.Count(string(data), "\n"), 45)
 
 	// The commented model is valid too.
 	active := strings.NewReplacer("\n  # - ", "\n  - ", "\n  #   # ", "\n    ", "\n  #   ", "\n    ").Replace(string(data))
@@ -223,6 +240,15 @@ func TestExampleFile(t *testing.T) {
 	require.Len(t, c.Models, 2)
 	require.Equal(t, "sk-1", c.Models[1].APIKey.Reveal())
 	require.NotEmpty(t, c.Models[1].BaseURL)
+
+	// So are the commented tools, which are the standard ones.
+	_, tools, ok := strings.Cut(string(data), "# tools:\n")
+	require.True(t, ok)
+	c, warnings = load(t, demoModels+"tools:\n"+strings.NewReplacer("#   - ", "  - ", "#   # -", "  # -").Replace(tools))
+	require.Empty(t, warnings)
+	want := StandardTools()
+	want[0].Options = ToolOptions{"max_results": 5}
+	require.Equal(t, want, c.Tools)
 }
 
 func TestModelByName(t *testing.T) {

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"maps"
 	"slices"
 	"strings"
 )
@@ -24,22 +25,22 @@ type webProvider struct {
 
 // webProviders are the providers of web tools by name.
 func webProviders() map[string]webProvider {
-	const search, fetch = "web_search", "web_fetch"
+	const search, fetch, images, capture = "web_search", "web_fetch", "image_search", "web_capture"
 	return map[string]webProvider{
 		"http":        {tools: []string{fetch}},
 		"tavily":      {tools: []string{search, fetch}},
-		"brave":       {},
-		"ddg":         {modules: []string{"ddg_search", "duckduckgo", "image_search"}},
-		"searxng":     {},
-		"serper":      {},
-		"exa":         {},
-		"firecrawl":   {},
-		"fastcrw":     {},
-		"jina":        {modules: []string{"jina_ai"}},
-		"groundroute": {},
-		"infoquest":   {},
-		"crawl4ai":    {},
-		"browserless": {},
+		"brave":       {tools: []string{search, images}},
+		"ddg":         {tools: []string{search, images}, modules: []string{"ddg_search", "duckduckgo", "image_search"}},
+		"searxng":     {tools: []string{search}},
+		"serper":      {tools: []string{search, images}},
+		"exa":         {tools: []string{search, fetch}},
+		"firecrawl":   {tools: []string{search, fetch}},
+		"fastcrw":     {tools: []string{search, fetch}},
+		"jina":        {tools: []string{fetch}, modules: []string{"jina_ai"}},
+		"groundroute": {tools: []string{search, fetch}},
+		"infoquest":   {tools: []string{search, fetch, images}},
+		"crawl4ai":    {tools: []string{fetch}},
+		"browserless": {tools: []string{fetch, capture}},
 	}
 }
 
@@ -132,9 +133,9 @@ func (d *decoder) finishTools(c *Config) {
 func (d *decoder) finishTool(t *Tool, path string) bool {
 	use, known := canonicalTool(t.Use)
 	if !known {
-		d.errorf(d.line(path, "use"), "%s.use: unknown tool %s; this version has: sandbox:%s; "+
+		d.errorf(d.line(path, "use"), "%s.use: unknown tool %s; this version has: %s; "+
 			"a tool of your own is added as an MCP server%s", path, d.given(path+".use", t.Use),
-			strings.Join(sandboxToolNames(), ", sandbox:"), didYouMean(t.Use, knownTools()))
+			strings.Join(uses(), ", "), didYouMean(t.Use, knownTools()))
 		return false
 	}
 	t.Use = use
@@ -145,10 +146,30 @@ func (d *decoder) finishTool(t *Tool, path string) bool {
 
 // knownTools are the names to suggest for a misspelt use.
 func knownTools() []string {
-	names := sandboxToolNames()
-	all := make([]string, 0, 2*len(names))
+	known := uses()
+	all := make([]string, 0, 2*len(known))
+	for _, use := range known {
+		provider, name, _ := strings.Cut(use, ":")
+		module := "deerflow.community." + provider
+		if provider == sandboxTools {
+			module = "deerflow." + sandboxTools
+		}
+		all = append(all, use, module+".tools:"+name+"_tool")
+	}
+	return all
+}
+
+// uses are the tools that this version has, in order.
+func uses() []string {
+	names, providers := sandboxToolNames(), webProviders()
+	all := make([]string, 0, len(names)+2*len(providers))
 	for _, name := range names {
-		all = append(all, sandboxTools+":"+name, "deerflow.sandbox.tools:"+name+"_tool")
+		all = append(all, sandboxTools+":"+name)
+	}
+	for _, provider := range slices.Sorted(maps.Keys(providers)) {
+		for _, tool := range providers[provider].tools {
+			all = append(all, provider+":"+tool)
+		}
 	}
 	return all
 }

@@ -33,7 +33,7 @@ func newKit(t *testing.T) *kit {
 	box, err := p.Acquire(t.Context(), "u1", "t1")
 	require.NoError(t, err)
 	k.env = Env{User: "u1", Thread: "t1", Run: "r1", CallID: "call-1", Sandbox: box}
-	set, warnings, err := New(Options{Entries: everything(), HostBash: true})
+	set, warnings, err := New(Options{Entries: everything(), HostBash: true, Run: everyRun()})
 	require.NoError(t, err)
 	require.Empty(t, warnings)
 	k.set = set

@@ -44,7 +44,29 @@ type Options struct {
 	Getenv func(name string) string
 	// Warn tells the operator what is wrong with an entry when its tool is called;
 	// nil tells nobody.
-	Warn func(text string)
+	Warn func(Warning)
+	// Run is what is known of the run that the tools are for.
+	Run Conditions
+	// Layers come after the built-in tools, in order.
+	Layers []Layer
+}
+
+// Conditions of a run decide which built-in tools it has.
+type Conditions struct {
+	PlanMode bool // the model keeps a list of what is to be done: write_todos
+	Vision   bool // the model sees images: view_image
+	// Unattended: nobody is there to answer, so ask_clarification is left out
+	// before the model sees it.
+	Unattended bool
+}
+
+// Layer is where tools come from that are neither configured nor built in, such
+// as the servers of the extensions file. They are in no group.
+type Layer struct {
+	Name  string // as a warning calls it
+	Tools []Tool
+	// Err: the layer could not be had. A run goes on without it.
+	Err error
 }
 
 // Warning is something about the configured tools that an operator should know.
@@ -56,9 +78,10 @@ type Set struct {
 	byName map[string]Tool
 }
 
-// New makes the tools of a run: the configured ones, then the built-in ones. Of
-// two with one name the first stays, so that a configured tool can take the
-// place of a built-in one. An entry whose Use nobody knows is an error.
+// New makes the tools of a run: the configured ones, the built-in ones, then
+// those of the layers. Of two with one name the first stays, so that a configured
+// tool can take the place of any other. An entry whose Use nobody knows is an
+// error; a layer that could not be had is a warning.
 func New(o Options) (*Set, []Warning, error) {
 	s := &Set{byName: map[string]Tool{}}
 	var warnings []Warning
@@ -72,7 +95,38 @@ func New(o Options) (*Set, []Warning, error) {
 		s.byName[name] = t
 		s.tools = append(s.tools, t)
 	}
+	configured, problems := configured(o, warn)
+	for _, t := range configured {
+		add(t)
+	}
+	for _, build := range builtins(o.Run) {
+		t, err := build()
+		if err != nil {
+			problems = append(problems, err)
+			continue
+		}
+		add(t)
+	}
+	for _, l := range o.Layers {
+		if l.Err != nil {
+			warn("the tools of %s are left out: %v", l.Name, l.Err)
+			continue
+		}
+		for _, t := range l.Tools {
+			add(t)
+		}
+	}
+	if err := errors.Join(problems...); err != nil {
+		return nil, warnings, err
+	}
+	return s, warnings, nil
+}
+
+// configured makes the tools of the entries, as far as groups and the host let
+// them be.
+func configured(o Options, warn func(format string, args ...any)) ([]Tool, []error) {
 	makers := catalog(o)
+	var all []Tool
 	var problems []error
 	for _, e := range o.Entries {
 		if o.Groups != nil && !slices.Contains(o.Groups, e.Group) {
@@ -90,20 +144,29 @@ func New(o Options) (*Set, []Warning, error) {
 		if own := t.Spec().Name; own != e.Name {
 			warn("tool %q of the configuration calls itself %q; the model sees and calls %q", e.Name, own, own)
 		}
-		add(t)
+		all = append(all, t)
 	}
-	for _, builtin := range []func() (Tool, error){presentFiles, askClarification, writeTodos, viewImage} {
-		t, err := builtin()
-		if err != nil {
-			problems = append(problems, err)
-			continue
+	return all, problems
+}
+
+// builtins are the tools that a run has without any configuration, in order.
+func builtins(run Conditions) []func() (Tool, error) {
+	all := []struct {
+		build func() (Tool, error)
+		when  bool
+	}{
+		{presentFiles, true},
+		{askClarification, !run.Unattended},
+		{writeTodos, run.PlanMode},
+		{viewImage, run.Vision},
+	}
+	var chosen []func() (Tool, error)
+	for _, b := range all {
+		if b.when {
+			chosen = append(chosen, b.build)
 		}
-		add(t)
 	}
-	if err := errors.Join(problems...); err != nil {
-		return nil, warnings, err
-	}
-	return s, warnings, nil
+	return chosen
 }
 
 // Get finds a tool by the name that the model calls.

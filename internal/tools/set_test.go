@@ -44,21 +44,21 @@ func TestNew(t *testing.T) {
 		warnings int
 		err      string
 	}{
-		"no groups":         {Options{Entries: []Entry{web}, Groups: []string{}}, builtin, 0, ""},                                                                   // 10.1-1
-		"one group":         {Options{Entries: []Entry{web, shell}, Groups: []string{"web"}, HostBash: true}, append([]string{"web_search"}, builtin...), 0, ""},    // 10.1-2
-		"no host bash":      {Options{Entries: []Entry{shell, web}}, append([]string{"web_search"}, builtin...), 1, ""},                                             // 10.1-3
-		"host bash":         {Options{Entries: []Entry{shell, web}, HostBash: true}, append([]string{"bash", "web_search"}, builtin...), 0, ""},                     // 10.1-3
-		"bash by use":       {Options{Entries: []Entry{{Name: "sh", Group: "tools", Use: "sandbox:bash"}}}, builtin, 1, ""},                                         // 10.1-4
-		"bash by group":     {Options{Entries: []Entry{{Name: "x", Group: "bash", Use: "sandbox:ls"}}}, builtin, 1, ""},                                             // 1.2-3
-		"other name":        {Options{Entries: []Entry{{Name: "search", Use: "fake:web_search"}}}, append([]string{"web_search"}, builtin...), 1, ""},               // 10.1-6
-		"own present_files": {Options{Entries: []Entry{{Name: "present_files", Use: "fake:present_files"}}}, builtin, 1, ""},                                        // 10.1-7
-		"twice":             {Options{Entries: []Entry{web, web}}, append([]string{"web_search"}, builtin...), 1, ""},                                               // 1.2-8
-		"nothing":           {Options{}, builtin, 0, ""},                                                                                                            // 10.1-14
-		"broken":            {Options{Entries: []Entry{{Name: "b", Use: "fake:broken"}}}, nil, 0, `tool "b" (fake:broken): install the package x`},                  // 10.1-11
-		"unknown":           {Options{Entries: []Entry{{Name: "x", Use: "sandbox:nope"}}}, nil, 0, `tool "x": unknown use "sandbox:nope"; known are fake:broken, `}, // names what there is
+		"no groups":         {Options{Entries: []Entry{web}, Groups: []string{}}, builtin, 0, ""},                                                                // 10.1-1
+		"one group":         {Options{Entries: []Entry{web, shell}, Groups: []string{"web"}, HostBash: true}, append([]string{"web_search"}, builtin...), 0, ""}, // 10.1-2
+		"no host bash":      {Options{Entries: []Entry{shell, web}}, append([]string{"web_search"}, builtin...), 1, ""},                                          // 10.1-3
+		"host bash":         {Options{Entries: []Entry{shell, web}, HostBash: true}, append([]string{"bash", "web_search"}, builtin...), 0, ""},                  // 10.1-3
+		"bash by use":       {Options{Entries: []Entry{{Name: "sh", Group: "tools", Use: "sandbox:bash"}}}, builtin, 1, ""},                                      // 10.1-4
+		"bash by group":     {Options{Entries: []Entry{{Name: "x", Group: "bash", Use: "sandbox:ls"}}}, builtin, 1, ""},                                          // 1.2-3
+		"other name":        {Options{Entries: []Entry{{Name: "search", Use: "fake:web_search"}}}, append([]string{"web_search"}, builtin...), 1, ""},            // 10.1-6
+		"own present_files": {Options{Entries: []Entry{{Name: "present_files", Use: "fake:present_files"}}}, builtin, 1, ""},                                     // 10.1-7
+		"twice":             {Options{Entries: []Entry{web, web}}, append([]string{"web_search"}, builtin...), 1, ""},                                            // 1.2-8
+		"nothing":           {Options{}, builtin, 0, ""},                                                                                                         // 10.1-14
+		"broken":            {Options{Entries: []Entry{{Name: "b", Use: "fake:broken"}}}, nil, 0, `tool "b" (fake:broken): install the package x`},               // 10.1-11
+		"unknown":           {Options{Entries: []Entry{{Name: "x", Use: "sandbox:nope"}}}, nil, 0, `tool "x": unknown use "sandbox:nope"; known are `},           // names what there is
 		"bad option":        {Options{Entries: []Entry{{Name: "glob", Use: "sandbox:glob", Extra: map[string]any{"max_results": "many"}}}}, nil, 0, "max_results"},
 	} {
-		c.o.Makers = makers
+		c.o.Makers, c.o.Run = makers, everyRun()
 		set, warnings, err := New(c.o)
 		require.Len(t, warnings, c.warnings, name)
 		if c.err != "" {
@@ -77,7 +77,59 @@ func TestNew(t *testing.T) {
 	set, _, err := New(Options{Entries: []Entry{{Name: "present_files", Use: "fake:present_files"}}, Makers: makers})
 	require.NoError(t, err)
 	require.Equal(t, "own", set.Specs()[0].Description)
+	require.Len(t, set.Specs(), 2, "a single schema of it")
 }
+
+// Spec 10.1-10, 10.1-13: built-in tools that are not for every run.
+func TestConditions(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		run  Conditions
+		want []string
+	}{
+		"plain":      {Conditions{}, []string{"present_files", "ask_clarification"}},
+		"plan mode":  {Conditions{PlanMode: true}, []string{"present_files", "ask_clarification", "write_todos"}},
+		"vision":     {Conditions{Vision: true}, []string{"present_files", "ask_clarification", "view_image"}},
+		"unattended": {Conditions{Unattended: true}, []string{"present_files"}},
+	} {
+		set, warnings, err := New(Options{Run: c.run})
+		require.NoError(t, err)
+		require.Empty(t, warnings)
+		require.Equal(t, c.want, names(set), name)
+	}
+}
+
+// Spec 1.2-8, 10.1-8, 10.1-9: configured before built in before the layers, and
+// a layer that cannot be had costs nothing but its own tools.
+func TestLayers(t *testing.T) {
+	t.Parallel()
+	named := func(name string) Tool {
+		tool, err := definition[lsParams]{name: name, description: "of a layer", run: runLs}.build()
+		require.NoError(t, err)
+		return tool
+	}
+	set, warnings, err := New(Options{
+		Entries: []Entry{{Name: "read_file", Group: "file", Use: "sandbox:read_file"}},
+		Groups:  []string{"file"},
+		Layers: []Layer{
+			{Name: "MCP servers", Tools: []Tool{named("read_file"), named("present_files"), named("search_mail")}},
+			{Name: "the broken one", Err: errors.New("extensions_config.json: line 3: no such thing")},
+			{Name: "ACP agents", Tools: []Tool{named("search_mail"), named("invoke_acp_agent")}},
+		},
+	})
+	require.NoError(t, err)
+	require.Equal(t, []string{"read_file", "present_files", "ask_clarification", "search_mail", "invoke_acp_agent"}, names(set), "groups are for configured tools")
+	require.Equal(t, []Warning{
+		`tool "read_file" is there already, the second one is left out`,
+		`tool "present_files" is there already, the second one is left out`,
+		"the tools of the broken one are left out: extensions_config.json: line 3: no such thing",
+		`tool "search_mail" is there already, the second one is left out`,
+	}, warnings)
+	require.NotEqual(t, "of a layer", set.Specs()[0].Description)
+	require.NotEqual(t, "of a layer", set.Specs()[1].Description)
+}
+
+func everyRun() Conditions { return Conditions{PlanMode: true, Vision: true} }
 
 // The options of an entry bound what its tool gives.
 func TestConfiguredLimits(t *testing.T) {
@@ -102,7 +154,7 @@ func TestConfiguredLimits(t *testing.T) {
 // providers are particular about schemas (V4, V11) and prompts are cached.
 func TestSpecs(t *testing.T) {
 	t.Parallel()
-	set, _, err := New(Options{Entries: everything(), HostBash: true})
+	set, _, err := New(Options{Entries: everything(), HostBash: true, Run: everyRun()})
 	require.NoError(t, err)
 	classes := map[string]agent.RetryClass{"bash": agent.ClassUnsafe, "write_file": agent.ClassWrite, "str_replace": agent.ClassWrite}
 	keys := map[string]agent.KeyRule{"read_file": agent.KeyRange, "write_file": agent.KeyAll, "str_replace": agent.KeyAll}

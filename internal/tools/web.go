@@ -20,12 +20,17 @@ func webMakers(o Options) makers {
 	if o.Web == nil {
 		o.Web = web.NewClient(web.ClientOptions{})
 	}
+	warn := func(text string) {
+		if o.Warn != nil {
+			o.Warn(Warning(text))
+		}
+	}
 	all := makers{}
 	for _, p := range web.Providers() {
 		options := func(tool string, e Entry) web.Options {
 			return web.Options{
 				Provider: p.Name, Tool: tool, Values: e.Extra, Siblings: siblings(o.Entries, p.Name),
-				Client: o.Web, Getenv: o.Getenv, Warn: o.Warn,
+				Client: o.Web, Getenv: o.Getenv, Warn: warn,
 			}
 		}
 		if p.Search != nil {
@@ -66,7 +71,7 @@ func webProblem(ctx context.Context, o web.Options, err error) (string, error) {
 	if !errors.As(err, &known) {
 		return "", err
 	}
-	if known.Kind == web.KindConfig && o.Warn != nil {
+	if known.Kind == web.KindConfig {
 		o.Warn(o.Tool + " (" + o.Provider + "): " + known.Message)
 	}
 	return known.Message, nil
@@ -74,11 +79,16 @@ func webProblem(ctx context.Context, o web.Options, err error) (string, error) {
 
 // fetchFailed is the result of a call that brought no page.
 func fetchFailed(ctx context.Context, o web.Options, err error) (Result, error) {
-	problem, err := webProblem(ctx, o, err)
-	if err != nil {
-		return Result{}, err
+	problem, lost := webProblem(ctx, o, err)
+	if lost != nil {
+		return Result{}, lost
 	}
-	return failure("%s", problem), nil
+	r := failure("%s", problem)
+	var known *web.Error
+	if errors.As(err, &known) && known.Page {
+		r.stampPage(known.Status)
+	}
+	return r, nil
 }
 
 // searchFailed is the result of a search that found nothing.

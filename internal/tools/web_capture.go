@@ -95,13 +95,22 @@ func saveCapture(ctx context.Context, c Call, name, extension string, data []byt
 			file = path.Join(sandbox.Outputs, fmt.Sprintf("%s-%d%s", name, i, extension))
 		}
 		_, err := c.Env.Sandbox.WriteFile(ctx, file, bytes.NewReader(data), sandbox.WriteOptions{
-			Key: c.Env.MessageID, Check: func(string) error { return errTaken },
+			Key: captureKey(c, file), Check: func(string) error { return errTaken },
 		})
 		if !errors.Is(err, errTaken) {
 			return file, err
 		}
 	}
 	return "", errTaken
+}
+
+// captureKey makes each name a write of its own: a call that comes again passes the
+// names that others had, and finds the one it wrote.
+func captureKey(c Call, file string) string {
+	if c.Env.MessageID == "" {
+		return ""
+	}
+	return c.Env.MessageID + " " + file
 }
 
 var unsafeInName = regexp.MustCompile(`[^\pL\pN._-]+`)

@@ -7,6 +7,7 @@ import (
 	_ "embed"
 	"encoding/hex"
 	"fmt"
+	"net/http"
 	"strings"
 	"unicode/utf8"
 
@@ -51,12 +52,17 @@ func runWebFetch(ctx context.Context, f web.Fetcher, o web.Options, p webFetchPa
 		return fetchFailed(ctx, o, err)
 	}
 	page.Title = thread.Shorten(strings.Join(strings.Fields(page.Title), " "), maxPageTitle)
-	page.Text = strings.TrimSpace(page.Text)
+	page.Text, page.URL = strings.TrimSpace(page.Text), address.String()
 	if problem := web.Judge(page); problem != nil {
 		return fetchFailed(ctx, o, problem)
 	}
-	if _, isError := errorPage(page.Title); isError {
-		return failure("the page is an error page: %s. It is no content and no evidence", page.Title), nil
+	if kind, isError := errorPage(page.Title); isError {
+		r := failure("the page is an error page: %s. It is no content and no evidence", page.Title)
+		r.setKwarg(KeyMeta, kind.meta(SourceContent))
+		return r, nil
+	}
+	if page.Status >= http.StatusBadRequest {
+		return errorPageShown(page), nil
 	}
 	total := utf8.RuneCountInString(page.Text)
 	start := max(p.Start, 0)
@@ -68,7 +74,8 @@ func runWebFetch(ctx context.Context, f web.Fetcher, o web.Options, p webFetchPa
 	return r, nil
 }
 
-// shownPage is a part of a page as the model sees it.
+// shownPage is a part of a page as the model sees it: the title, the text, and
+// what there is to know about them.
 func shownPage(page web.Page, start, total, limit int) string {
 	var b strings.Builder
 	if page.Title != "" {
@@ -77,11 +84,16 @@ func shownPage(page web.Page, start, total, limit int) string {
 	part := thread.FirstRunes(string([]rune(page.Text)[start:]), limit)
 	b.WriteString(part)
 	if page.Warning != "" {
-		fmt.Fprintf(&b, "\n\n(warning: %s)", page.Warning)
+		fmt.Fprintf(&b, " (warning: %s)", page.Warning)
 	}
-	if end := start + utf8.RuneCountInString(part); end < total {
-		fmt.Fprintf(&b, "\n\n[Characters %d to %d of %d. To read on, call web_fetch with the same url and start=%d.]", start, end, total, end)
+	fmt.Fprintf(&b, "\n\n[%s; %s", cmp.Or(page.FinalURL, page.URL), untrusted)
+	if end := start + utf8.RuneCountInString(part); start > 0 || end < total {
+		fmt.Fprintf(&b, ". These are characters %d to %d of %d", start, end, total)
+		if end < total {
+			fmt.Fprintf(&b, "; to read on, call web_fetch with the same url and start=%d", end)
+		}
 	}
+	b.WriteString("]")
 	return b.String()
 }
 

@@ -28,7 +28,9 @@ type wire struct {
 	provider string
 	tool     string         // web_search, web_fetch, image_search or web_capture
 	values   map[string]any // options beside base_url, api_key and the timeout
+	keyless  bool           // it takes no key
 	timeout  string         // name of the option for the timeout; empty is timeout
+	seconds  float64        // the timeout; 0 is 5
 	target   string         // the page to fetch; empty is a public one
 
 	ok     string // the body of a success
@@ -102,7 +104,7 @@ func (w wire) refused(t *testing.T) {
 		require.Equal(t, status, e.Status)
 		require.Equal(t, 7*time.Second, e.RetryAfter)
 		require.Contains(t, e.Message, fmt.Sprintf("HTTP %d", status))
-		require.NotContains(t, e.Message, secretKey)
+		require.Equal(t, w.keyless, strings.Contains(e.Message, secretKey), "a key in an error")
 		require.Len(t, seen.all, 1, "a refusal is not asked for again")
 	}
 	_, _, err := w.call(t, answering(said{status: 502, header: map[string]string{"Content-Type": "text/html"}, body: "<html><h1>Bad gateway</h1>"}))
@@ -114,7 +116,7 @@ func (w wire) isMalformed(t *testing.T) {
 	t.Helper()
 	bodies := w.malformed
 	if bodies == nil {
-		bodies = []string{"", `{"results": [`, `[1, 2]`, `"text"`, `<html><title>Welcome</title><body>hello</body></html>`, "\x00\x01\x02"}
+		bodies = []string{"", `{"results": [`, `[1, 2]`, `"text"`, " null\n", `<html><title>Welcome</title><body>hello</body></html>`, "\x00\x01\x02"}
 	}
 	for _, body := range bodies {
 		_, _, err := w.call(t, answering(said{status: 200, header: map[string]string{"Content-Type": "application/json"}, body: body}))
@@ -128,22 +130,24 @@ func (w wire) isMalformed(t *testing.T) {
 // redirect that would carry the key elsewhere.
 func (w wire) broken(t *testing.T) {
 	t.Helper()
-	kindOf := func(h http.HandlerFunc) Kind {
+	slow := w
+	slow.seconds = 0.2
+	kindOf := func(w wire, h http.HandlerFunc) Kind {
 		_, _, err := w.call(t, h)
 		var e *Error
 		require.ErrorAs(t, err, &e)
 		require.NotContains(t, e.Message, secretKey)
 		return e.Kind
 	}
-	require.Equal(t, KindTimeout, kindOf(func(_ http.ResponseWriter, r *http.Request) {
+	require.Equal(t, KindTimeout, kindOf(slow, func(_ http.ResponseWriter, r *http.Request) {
 		_, _ = io.Copy(io.Discard, r.Body) // without it the server does not see that the client left
 		<-r.Context().Done()
 	}), "slow")
-	require.Equal(t, KindNetwork, kindOf(func(w http.ResponseWriter, _ *http.Request) {
+	require.Equal(t, KindNetwork, kindOf(w, func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Length", "1000")
 		_, _ = io.WriteString(w, `{"results"`)
 	}), "cut")
-	require.Equal(t, KindFormat, kindOf(func(w http.ResponseWriter, _ *http.Request) {
+	require.Equal(t, KindFormat, kindOf(w, func(w http.ResponseWriter, _ *http.Request) {
 		for line := strings.Repeat("x", 1<<16); ; {
 			if _, err := io.WriteString(w, line); err != nil {
 				return
@@ -152,7 +156,7 @@ func (w wire) broken(t *testing.T) {
 	}), "huge")
 	elsewhere := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("the request went to another host") }))
 	defer elsewhere.Close()
-	require.Equal(t, KindNetwork, kindOf(func(w http.ResponseWriter, r *http.Request) {
+	require.Equal(t, KindNetwork, kindOf(w, func(w http.ResponseWriter, r *http.Request) {
 		http.Redirect(w, r, elsewhere.URL, http.StatusTemporaryRedirect)
 	}), "redirect")
 
@@ -207,8 +211,11 @@ func (w wire) options(t *testing.T, h http.HandlerFunc) (Options, *seen) {
 		s.mu.Unlock()
 		h(rw, r)
 	}))
-	o := testOptions(t, w.provider, w.tool, map[string]any{"base_url": server.URL, "api_key": secretKey})
+	o := testOptions(t, w.provider, w.tool, map[string]any{"base_url": server.URL})
 	t.Cleanup(server.Close)
+	if !w.keyless {
+		o.Values["api_key"] = secretKey
+	}
 	for name, value := range w.values {
 		o.Values[name] = value
 	}
@@ -217,8 +224,8 @@ func (w wire) options(t *testing.T, h http.HandlerFunc) (Options, *seen) {
 		name = "timeout"
 	}
 	o.Values[name] = 5
-	if t.Name() != "" && strings.HasSuffix(t.Name(), "/broken") {
-		o.Values[name] = 0.5
+	if w.seconds > 0 {
+		o.Values[name] = w.seconds
 	}
 	return o, s
 }

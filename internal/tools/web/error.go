@@ -27,6 +27,7 @@ const (
 type Error struct {
 	Kind       Kind
 	Status     int           // of an HTTP answer, else 0
+	Page       bool          // the status is that of the page, not that of a service
 	RetryAfter time.Duration // what a service asks for, else 0
 	Message    string        // one sentence without a full stop; no keys
 }
@@ -54,9 +55,27 @@ func NoContent() *Error { return failed(KindNoContent, "No content found") }
 // StatusError says that a service answered with a status that is no success. The
 // detail is the service's own, one line without keys; it may be empty.
 func StatusError(service string, status int, retryAfter time.Duration, detail string) *Error {
+	return statusError(service, status, retryAfter, statusMeaning(status), detail)
+}
+
+// PageError says that a page itself answered with a status that is no success.
+func PageError(status int, retryAfter time.Duration, detail string) *Error {
+	meaning := statusMeaning(status)
+	switch status {
+	case http.StatusUnauthorized:
+		meaning = "unauthorized: it wants a login"
+	case http.StatusPaymentRequired:
+		meaning = "it wants to be paid"
+	}
+	e := statusError("the page", status, retryAfter, meaning, detail)
+	e.Page = true
+	return e
+}
+
+func statusError(who string, status int, retryAfter time.Duration, meaning, detail string) *Error {
 	e := &Error{Kind: KindStatus, Status: status, RetryAfter: retryAfter}
-	e.Message = fmt.Sprintf("%s error: HTTP %d", service, status)
-	if meaning := statusMeaning(status); meaning != "" {
+	e.Message = fmt.Sprintf("%s error: HTTP %d", who, status)
+	if meaning != "" {
 		e.Message += " (" + meaning + ")"
 	}
 	if detail != "" {

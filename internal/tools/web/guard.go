@@ -72,23 +72,31 @@ func ParseAddress(address string) (*url.URL, error) {
 
 // Check reads the address of a page and refuses those that lead to this machine,
 // a private network or anything else that is not the public internet, in
-// whatever way it is written. All addresses that a name has must be allowed. What
-// dials afterwards has to make sure itself that the name still means the same.
+// whatever way it is written. All addresses that a name has must be allowed; a name
+// that the operator allows is not looked up, since it may mean something only where
+// a service runs. What dials afterwards has to make sure itself that the name still
+// means the same.
 func (c *Client) Check(ctx context.Context, address string, p Policy) (*url.URL, error) {
 	u, err := ParseAddress(address)
-	if err != nil {
-		return nil, err
+	if err != nil || p.allowsName(plainName(u.Hostname())) {
+		return u, err
 	}
 	_, err = c.resolve(ctx, u.Hostname(), p)
 	return u, err
 }
 
-// resolve gives the addresses of a host, all of them allowed.
-func (c *Client) resolve(ctx context.Context, host string, p Policy) ([]netip.Addr, error) {
+// plainName is the one spelling of a host.
+func plainName(host string) string {
 	name := strings.TrimRight(strings.ToLower(host), ".")
 	if ascii, err := idna.Lookup.ToASCII(name); err == nil {
-		name = ascii // full-width digits and letters are digits and letters
+		return ascii // full-width digits and letters are digits and letters
 	}
+	return name
+}
+
+// resolve gives the addresses of a host, all of them allowed.
+func (c *Client) resolve(ctx context.Context, host string, p Policy) ([]netip.Addr, error) {
+	name := plainName(host)
 	if a, ok := literal(name); ok {
 		if !p.allows(a) && !p.allowsName(name) {
 			return nil, refused(host)

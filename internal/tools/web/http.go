@@ -115,8 +115,8 @@ func (h plain) page(ctx context.Context, address string, answer *http.Response, 
 
 // errorPage says that a page came with a status that is no success.
 func errorPage(answer *http.Response, page Page) *Error {
-	e := StatusError("the page", page.Status, retryAfter(answer.Header), "")
-	if page.Text != "" && challenge.MatchString(page.Title+"\n"+page.Text) || answer.Header.Get("Cf-Mitigated") == "challenge" {
+	e := PageError(page.Status, retryAfter(answer.Header), "")
+	if challenged(page.Title, page.Text) || answer.Header.Get("Cf-Mitigated") == "challenge" {
 		e.Message += ": access denied, the site checks for robots (a captcha)"
 	}
 	return e

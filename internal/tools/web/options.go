@@ -117,6 +117,22 @@ func (o Options) Bool(name string) bool {
 	return false
 }
 
+// Off is true for what an entry turns off in so many words: false, "false", "no",
+// "off" or 0.
+func (o Options) Off(name string) bool {
+	switch v := o.Values[name].(type) {
+	case bool:
+		return !v
+	case int:
+		return v == 0
+	}
+	switch strings.ToLower(o.Text(name)) {
+	case "false", "no", "off", "0":
+		return true
+	}
+	return false
+}
+
 // Bounds of a time that an entry sets.
 const maxSeconds = 180
 

@@ -20,6 +20,18 @@ func Providers() []Provider {
 	return []Provider{
 		{Name: "http", Fetch: newHTTP},
 		{Name: "tavily", Search: newTavilySearch, Fetch: newTavilyFetch},
+		{Name: "brave", Search: newBraveSearch, Images: newBraveImages},
+		{Name: "ddg", Search: newDDGSearch, Images: newDDGImages},
+		{Name: "searxng", Search: newSearXNG},
+		{Name: "serper", Search: newSerperSearch, Images: newSerperImages},
+		{Name: "exa", Search: newExaSearch, Fetch: newExaFetch},
+		{Name: "firecrawl", Search: newFirecrawlSearch, Fetch: newFirecrawlFetch},
+		{Name: "fastcrw", Search: newFastCRWSearch, Fetch: newFastCRWFetch},
+		{Name: "jina", Fetch: newJina},
+		{Name: "groundroute", Search: newGroundRouteSearch, Fetch: newGroundRouteFetch},
+		{Name: "infoquest", Search: newInfoQuestSearch, Fetch: newInfoQuestFetch, Images: newInfoQuestImages},
+		{Name: "crawl4ai", Fetch: newCrawl4AI},
+		{Name: "browserless", Fetch: newBrowserlessFetch, Capture: newBrowserlessCapture},
 	}
 }
 

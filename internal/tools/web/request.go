@@ -100,16 +100,19 @@ func (c *Client) Do(ctx context.Context, r Request) (Response, error) {
 }
 
 // Decode makes a request and reads the answer as JSON into out. What is not valid
-// JSON, or of another shape, is [Malformed].
+// JSON, or of another shape, is [Malformed]; so is null, which says nothing.
 func (c *Client) Decode(ctx context.Context, r Request, out any) error {
 	response, err := c.Do(ctx, r)
 	if err != nil {
 		return err
 	}
 	if err := json.Unmarshal(response.Body, out); err != nil {
-		if kind := response.Header.Get("Content-Type"); kind != "" && !strings.Contains(kind, "json") {
+		if kind := response.Header.Get("Content-Type"); kind != "" && !strings.Contains(kind, "json") && !json.Valid(response.Body) {
 			return failed(KindFormat, "%s answered with %s instead of JSON", r.Service, thread.Shorten(kind, 60))
 		}
+		return Malformed(r.Service)
+	}
+	if bytes.Equal(bytes.TrimSpace(response.Body), []byte("null")) {
 		return Malformed(r.Service)
 	}
 	return nil

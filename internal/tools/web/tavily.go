@@ -9,7 +9,7 @@ import (
 const (
 	tavilyEnv     = "TAVILY_API_KEY"
 	tavilyAddress = "https://api.tavily.com"
-	tavilyService = "the Tavily API"
+	tavilyService = "Tavily API"
 )
 
 // tavily speaks to Tavily. Without a key it asks in the mode that needs none, which
