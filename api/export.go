@@ -91,6 +91,9 @@ func (s *Server) sendExport(ctx context.Context, c echo.Context, report *export.
 		if pdf, err = report.PDF(ctx, s.o.Settings().ExportFonts); err == nil {
 			data = pdf.Data
 			h.Set(missingGlyphsHeader, strconv.Itoa(pdf.Missing))
+			for _, bad := range pdf.BadFonts {
+				s.o.Logger.Warn("A font of export.pdf_fonts cannot be used", "error", bad)
+			}
 		}
 	}
 	switch {

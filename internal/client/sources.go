@@ -92,7 +92,7 @@ func (c *Client) ExportReport(ctx context.Context, threadID, format, virtualPath
 	if virtualPath != "" {
 		query.Set("path", virtualPath)
 	}
-	res, err := c.open(ctx, request{method: http.MethodGet, path: threadPath(threadID) + "/export", query: query})
+	res, err := c.open(ctx, request{method: http.MethodGet, path: threadPath(threadID) + "/export", query: query}) //nolint:bodyclose // whoever reads the report closes it
 	if err != nil {
 		return nil, err
 	}

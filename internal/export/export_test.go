@@ -5,7 +5,6 @@ import (
 	"compress/zlib"
 	"context"
 	"encoding/base64"
-	"errors"
 	"io"
 	"os"
 	"path/filepath"
@@ -193,17 +192,28 @@ func TestFonts(t *testing.T) {
 		require.NoError(t, os.WriteFile(file, data, 0o600))
 		return file
 	}
-	require.NoError(t, CheckFont(put("a.ttf", dejavusans.TTF)))
-	require.NoError(t, CheckFont(put("a.ttc", collection(dejavusans.TTF))))
+	use := func(file string) error {
+		missing := map[rune]bool{'A': true}
+		found, bad := fallbacks([]string{file}, missing)
+		if len(bad) > 0 {
+			return bad[0]
+		}
+		require.Len(t, found, 1)
+		require.Empty(t, missing)
+		return nil
+	}
+	require.NoError(t, use(put("a.ttf", dejavusans.TTF)))
+	require.NoError(t, use(put("a.ttc", collection(dejavusans.TTF))))
 	for name, data := range map[string][]byte{
 		"empty": {}, "text": []byte("no font at all, really"), "otto": append([]byte("OTTO"), dejavusans.TTF[4:]...), "cut": dejavusans.TTF[:5000],
 		"ttc": []byte("ttcf\x00\x01\x00\x00\x00\x00\x00\x01\xff\xff\xff\xff"),
 	} {
-		require.Error(t, CheckFont(put(name, data)), name)
+		require.ErrorContains(t, use(put(name, data)), filepath.Join(dir, name))
 	}
-	require.True(t, errors.Is(CheckFont(filepath.Join(dir, "gone.ttf")), os.ErrNotExist))
+	require.ErrorIs(t, use(filepath.Join(dir, "gone.ttf")), os.ErrNotExist)
 	missing := map[rune]bool{'A': true, '\U000F0001': true}
-	found := fallbacks([]string{filepath.Join(dir, "text"), filepath.Join(dir, "a.ttc")}, missing)
+	found, bad := fallbacks([]string{filepath.Join(dir, "text"), filepath.Join(dir, "a.ttc")}, missing)
 	require.NotEmpty(t, found)
+	require.Len(t, bad, 1)
 	require.Equal(t, map[rune]bool{'\U000F0001': true}, missing)
 }

@@ -3,6 +3,7 @@ package export
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -103,38 +104,34 @@ var installed = sync.OnceValue(func() []string {
 })
 
 // fallbacks are fonts that have characters which the own ones lack: of the named
-// files, then of this machine. missing is emptied of what they have.
-func fallbacks(files []string, missing map[rune]bool) []*face {
-	var found []*face
-	read := 0
-	for _, file := range slices.Concat(files, installed()) {
-		if len(missing) == 0 || len(found) == maxFallbacks || read == maxFontsRead {
+// files, then of this machine. missing is emptied of what they have. bad says
+// which of the named files cannot be used, and why.
+func fallbacks(files []string, missing map[rune]bool) (found []*face, bad []error) {
+	for i, file := range slices.Concat(files, installed()) {
+		if len(missing) == 0 || len(found) == maxFallbacks || i == maxFontsRead {
 			break
 		}
-		read++
 		data, err := readFont(file)
-		if err != nil {
-			continue // not one that can be embedded
+		var f *face
+		if err == nil {
+			f, err = newFace(fmt.Sprintf("fallback%d", len(found)), data)
 		}
-		f, err := newFace(fmt.Sprintf("fallback%d", len(found)), data)
 		if err != nil {
+			if i < len(files) {
+				bad = append(bad, fmt.Errorf("%s: %w", file, err))
+			}
 			continue
 		}
-		useful := false
-		for r := range missing {
-			if f.has(r) {
-				useful = true
-				delete(missing, r)
-			}
-		}
-		if useful {
+		before := len(missing)
+		maps.DeleteFunc(missing, func(r rune, _ bool) bool { return f.has(r) })
+		if len(missing) < before {
 			found = append(found, f)
 		}
 	}
-	return found
+	return found, bad
 }
 
-var errFont = errors.New("no TrueType font")
+var errFont = errors.New("it is no TrueType font that can be embedded")
 
 // readFont reads a TrueType font that stands in a file, of a collection the first.
 func readFont(file string) ([]byte, error) {
@@ -150,13 +147,4 @@ func readFont(file string) ([]byte, error) {
 		return nil, err
 	}
 	return trueType(data)
-}
-
-// CheckFont reports why a file cannot be used as a font of a PDF.
-func CheckFont(file string) error {
-	data, err := readFont(file)
-	if err == nil {
-		_, err = newFace(file, data)
-	}
-	return err
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"strconv"
 	"strings"
 	"unicode"
 
@@ -22,6 +23,9 @@ type PDF struct {
 	// out; a box stands for each. Examples are some of them.
 	Missing  int
 	Examples string
+	// BadFonts says which of the fonts that were named cannot be used, as far as they
+	// were wanted.
+	BadFonts []error
 }
 
 // PDF writes the document as a PDF. fonts are files of TrueType fonts for
@@ -42,7 +46,8 @@ func (r *Report) PDF(ctx context.Context, fonts []string) (out PDF, err error) {
 		return PDF{}, err
 	}
 	w := &pdfWriter{ctx: ctx, report: r, source: source, faces: faces, boxes: map[rune]int{}}
-	w.others = fallbacks(fonts, w.lacking(string(source)+r.Title))
+	var bad []error
+	w.others, bad = fallbacks(fonts, w.lacking(string(source)+r.Title))
 	if err := w.begin(); err != nil {
 		return PDF{}, err
 	}
@@ -56,7 +61,7 @@ func (r *Report) PDF(ctx context.Context, fonts []string) (out PDF, err error) {
 	if _, err := w.pdf.WriteTo(&buf); err != nil {
 		return PDF{}, fmt.Errorf("write the PDF: %w", err)
 	}
-	out = PDF{Data: buf.Bytes(), Pages: w.pdf.GetNumberOfPages()}
+	out = PDF{Data: buf.Bytes(), Pages: w.pdf.GetNumberOfPages(), BadFonts: bad}
 	out.Missing, out.Examples = w.boxed()
 	return out, nil
 }
@@ -143,7 +148,7 @@ func (w *pdfWriter) newPage() {
 	}
 	w.pdf.AddPage()
 	w.y = margin
-	number := fmt.Sprint(w.pdf.GetNumberOfPages())
+	number := strconv.Itoa(w.pdf.GetNumberOfPages())
 	w.color(120, 120, 120)
 	w.draw(piece{text: number, family: regular, size: 8}, gopdf.PageSizeA4.W/2-6, gopdf.PageSizeA4.H-margin+8)
 	w.color(28, 28, 28)
@@ -193,7 +198,7 @@ func (w *pdfWriter) missing() {
 
 // boxed counts the characters that boxes stand for, and names some by their code.
 func (w *pdfWriter) boxed() (n int, examples string) {
-	var codes []string
+	codes := make([]string, 0, len(w.boxes))
 	for r, times := range w.boxes {
 		n += times
 		codes = append(codes, fmt.Sprintf("U+%04X", r))

@@ -143,26 +143,11 @@ func (w *pdfWriter) runs(parent ast.Node, look run) []run {
 }
 
 func (w *pdfWriter) inline(n ast.Node, look run) []run {
-	said := func(text string) []run {
-		look.text = text
-		return []run{look}
-	}
 	switch n := n.(type) {
 	case *ast.Text:
-		value := n.Segment.Value(w.source)
-		if !look.mono {
-			value = readable(value)
-		}
-		out := said(string(value))
-		switch {
-		case n.HardLineBreak():
-			out = append(out, run{newline: true})
-		case n.SoftLineBreak():
-			out = append(out, said(" ")...)
-		}
-		return out
+		return w.words(n, look)
 	case *ast.String:
-		return said(string(n.Value))
+		return look.saying(string(n.Value))
 	case *ast.CodeSpan:
 		look.mono = true
 		return w.runs(n, look)
@@ -177,27 +162,56 @@ func (w *pdfWriter) inline(n ast.Node, look run) []run {
 		return w.link(n, look)
 	case *ast.AutoLink:
 		look.link = safeLink(string(n.URL(w.source)))
-		return said(string(n.Label(w.source)))
+		return look.saying(string(n.Label(w.source)))
 	case *ast.Image:
 		alt := plainText(n, w.source)
 		if alt == "" {
 			alt = string(n.Destination)
 		}
-		return said("[image: " + alt + "]")
+		return look.saying("[image: " + alt + "]")
+	}
+	return w.mark(n, look)
+}
+
+// saying is a text in the look of a run.
+func (r run) saying(text string) []run {
+	r.text = text
+	return []run{r}
+}
+
+// words are the text of a node, with the end of a line where one is.
+func (w *pdfWriter) words(n *ast.Text, look run) []run {
+	value := n.Segment.Value(w.source)
+	if !look.mono {
+		value = readable(value)
+	}
+	out := look.saying(string(value))
+	switch {
+	case n.HardLineBreak():
+		out = append(out, run{newline: true})
+	case n.SoftLineBreak():
+		out = append(out, look.saying(" ")...)
+	}
+	return out
+}
+
+// mark is the text of a node that is a sign rather than words.
+func (w *pdfWriter) mark(n ast.Node, look run) []run {
+	switch n := n.(type) {
 	case *ast.RawHTML:
 		if tag := string(n.Segments.Value(w.source)); strings.HasPrefix(strings.ToLower(tag), "<br") {
 			return []run{{newline: true}}
 		}
 		return nil
 	case *east.FootnoteLink:
-		return said(fmt.Sprintf("[%d]", n.Index))
+		return look.saying(fmt.Sprintf("[%d]", n.Index))
 	case *east.FootnoteBacklink:
 		return nil
 	case *east.TaskCheckBox:
 		if n.IsChecked {
-			return said("☑ ")
+			return look.saying("☑ ")
 		}
-		return said("☐ ")
+		return look.saying("☐ ")
 	}
 	return w.runs(n, look)
 }

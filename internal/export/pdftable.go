@@ -95,4 +95,3 @@ func (w *pdfWriter) longRow(cells [][]piece, at block) {
 		w.y += cellPadding
 	}
 }
-

@@ -124,7 +124,9 @@ func endsWide(s string) bool {
 }
 
 // closes reports whether a character belongs to the one before it.
-func closes(r rune) bool { return strings.ContainsRune("、。，．：；！？）」』】〕》〉”’…,.;:!?)]}", r) }
+func closes(r rune) bool {
+	return strings.ContainsRune("、。，．：；！？）」』】〕》〉”’…,.;:!?)]}", r)
+}
 
 func (w *pdfWriter) measure(p *piece) {
 	if w.err != nil || p.text == "\n" {
@@ -137,19 +139,10 @@ func (w *pdfWriter) measure(p *piece) {
 
 // lines breaks pieces into lines of a width.
 func (w *pdfWriter) lines(pieces []piece, width float64) [][]piece {
-	var lines [][]piece
-	var line []piece
-	used := 0.0
-	end := func() {
-		for len(line) > 0 && line[len(line)-1].space {
-			line = line[:len(line)-1]
-		}
-		lines = append(lines, line)
-		line, used = nil, 0
-	}
+	b := breaker{width: width}
 	for i := 0; i < len(pieces); {
 		if pieces[i].text == "\n" {
-			end()
+			b.end()
 			i++
 			continue
 		}
@@ -158,25 +151,55 @@ func (w *pdfWriter) lines(pieces []piece, width float64) [][]piece {
 			unit += pieces[j].width
 			j++
 		}
-		if used > 0 && used+unit > width && !pieces[i].space {
-			end()
+		if !pieces[i].space {
+			b.reserve(unit)
 		}
 		for ; i < j; i++ {
-			if p := pieces[i]; !p.space || used > 0 {
-				for _, part := range w.fit(p, width) {
-					if used > 0 && used+part.width > width && !part.space {
-						end()
-					}
-					line = append(line, part)
-					used += part.width
-				}
+			for _, part := range w.fit(pieces[i], width) {
+				b.add(part)
 			}
 		}
 	}
-	if len(line) > 0 {
-		end()
+	if len(b.line) > 0 {
+		b.end()
 	}
-	return lines
+	return b.lines
+}
+
+// breaker fills lines.
+type breaker struct {
+	width float64
+	lines [][]piece
+	line  []piece
+	used  float64
+}
+
+// reserve begins a line when the last one has no room of a width.
+func (b *breaker) reserve(width float64) {
+	if b.used > 0 && b.used+width > b.width {
+		b.end()
+	}
+}
+
+// add puts a piece into the line. No line begins with a space.
+func (b *breaker) add(p piece) {
+	if p.space && b.used == 0 {
+		return
+	}
+	if !p.space {
+		b.reserve(p.width)
+	}
+	b.line = append(b.line, p)
+	b.used += p.width
+}
+
+// end ends the line, without the spaces at its end.
+func (b *breaker) end() {
+	for len(b.line) > 0 && b.line[len(b.line)-1].space {
+		b.line = b.line[:len(b.line)-1]
+	}
+	b.lines = append(b.lines, b.line)
+	b.line, b.used = nil, 0
 }
 
 // fit cuts a piece that is wider than a whole line.

@@ -125,8 +125,10 @@ func (t *tx) copyThread(ctx context.Context, from, to string) error {
 		return err
 	}
 	for _, part := range []struct{ table, columns string }{
-		{"messages", messageColumns}, {"checkpoints", checkpointColumns},
-		{"sources", sourceColumnsCopied}, {"text_refs", "kind, hash"},
+		{"messages", messageColumns},
+		{"checkpoints", checkpointColumns},
+		{"sources", sourceColumnsCopied},
+		{"text_refs", "kind, hash"},
 	} {
 		_, err := t.exec(ctx, `INSERT INTO `+part.table+` (thread_id, `+part.columns+`) SELECT ?, `+
 			part.columns+` FROM `+part.table+` WHERE thread_id = ?`, to, from)

@@ -265,3 +265,21 @@ func announce(t *testing.T, dataDir, url string) {
 	require.NoError(t, err)
 	require.NoError(t, os.WriteFile(filepath.Join(dataDir, "server.json"), data, 0o600))
 }
+
+func TestUnsoundCitationsAreTold(t *testing.T) {
+	t.Parallel()
+	s := fakeserver.New(t)
+	s.Script = []fakeserver.Run{answeringRun("Because [citation:N](https://n.org).")}
+	s.Script[0].Citations = map[string]any{"checked": 1, "unknown": 1, "flagged": []any{
+		map[string]any{"place": "answer", "url": "https://n.org", "form": "citation", "grade": "unknown"},
+	}}
+	c := newCall(t, s)
+	require.NoError(t, c.run(cli.ExitDone))
+	require.Contains(t, c.progress(), "1 of 1 citations point at pages that were not fetched:\n  https://n.org (nothing in the thread names it)\n")
+
+	c = newCall(t, s)
+	s.Script = append(s.Script, s.Script[0])
+	c.Format, c.Quiet = cli.FormatJSON, true
+	require.NoError(t, c.run(cli.ExitDone))
+	require.Equal(t, 1, c.result().Citations.Unknown)
+}

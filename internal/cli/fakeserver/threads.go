@@ -205,7 +205,8 @@ func (s *Server) export(w http.ResponseWriter, r *http.Request) {
 		fail(w, http.StatusNotFound, "Artifact not found: "+file)
 		return
 	}
+	w.Header().Set("Content-Type", "application/octet-stream")
 	w.Header().Set("Content-Disposition", `attachment; filename="report.`+format+`"`)
 	w.Header().Set("Deerflow-Missing-Glyphs", strconv.Itoa(s.Missing))
-	_, _ = io.WriteString(w, format+" of "+file)
+	_, _ = io.WriteString(w, format+" of "+file) //nolint:gosec // tests read it
 }

@@ -30,16 +30,32 @@ type ExportOptions struct {
 	Path string
 }
 
+// isReport reports whether a report is meant, not the whole thread.
+func (o *ExportOptions) isReport() (bool, error) {
+	asked := o.Report || o.Path != ""
+	switch o.Format {
+	case ExportHTML, ExportPDF:
+		return true, nil
+	case ExportMarkdown:
+		return asked, nil
+	case ExportJSON:
+		if asked {
+			return false, cli.Exitf(cli.ExitUsage, "--format json is that of a whole thread, not of a report")
+		}
+		return false, nil
+	}
+	return false, cli.Exitf(cli.ExitUsage, "--format %q: use %s, %s, %s or %s", o.Format, ExportMarkdown, ExportJSON, ExportHTML, ExportPDF)
+}
+
 // Export writes a whole thread: as Markdown for people, or as JSON with everything that the server says of it. A report
 // it writes as a document, with what its citations rest on.
 func (s *Session) Export(ctx context.Context, id string, o ExportOptions) error {
-	switch {
-	case o.Format == ExportHTML, o.Format == ExportPDF, o.Format == ExportMarkdown && (o.Report || o.Path != ""):
+	isReport, err := o.isReport()
+	if err != nil {
+		return err
+	}
+	if isReport {
 		return s.exportReport(ctx, id, o)
-	case o.Format == ExportJSON && (o.Report || o.Path != ""):
-		return cli.Exitf(cli.ExitUsage, "--format json is that of a whole thread, not of a report")
-	case o.Format != ExportMarkdown && o.Format != ExportJSON:
-		return cli.Exitf(cli.ExitUsage, "--format %q: use %s, %s, %s or %s", o.Format, ExportMarkdown, ExportJSON, ExportHTML, ExportPDF)
 	}
 	v, err := s.read(ctx, id)
 	if err != nil {

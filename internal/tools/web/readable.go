@@ -70,7 +70,11 @@ func Readable(ctx context.Context, source []byte, address string) (Article, erro
 // text is left out, images that are written into the page too.
 func markdown(ctx context.Context, n *html.Node, page *url.URL) (string, error) {
 	prune(n)
-	c := converter.NewConverter(converter.WithPlugins(base.NewBasePlugin(), commonmark.NewCommonmarkPlugin(), table.NewTablePlugin()))
+	boundTables(n)
+	c := converter.NewConverter(converter.WithPlugins(
+		base.NewBasePlugin(), commonmark.NewCommonmarkPlugin(),
+		table.NewTablePlugin(table.WithCellPaddingBehavior(table.CellPaddingBehaviorMinimal), table.WithHeaderPromotion(true)),
+	))
 	text, err := c.ConvertNode(n, converter.WithContext(ctx), converter.WithDomain(page.String()))
 	if err != nil {
 		if ctx.Err() != nil {
