@@ -155,8 +155,9 @@ func (s *slide) table(tbl *node) [][]string {
 	trs := tbl.all("tr")
 	rows := make([][]string, 0, len(trs))
 	for _, tr := range trs {
-		var row []string
-		for _, tc := range tr.all("tc") {
+		tcs := tr.all("tc")
+		row := make([]string, 0, len(tcs))
+		for _, tc := range tcs {
 			var lines []string
 			for _, p := range tc.child("txBody").all("p") {
 				lines = append(lines, slideText(p, s.relations))
