@@ -112,7 +112,9 @@ func TestConvertDocument(t *testing.T) {
 		require.Equal(t, "the file is gone", out.Reason)
 	}
 	in = w.document("t1", "e.pdf", "Two")
-	c.meet = func() { require.NoError(t, os.Remove(filepath.Join(w.dir, "default/threads/t1/user-data/uploads/e.pdf"))) }
+	c.meet = func() {
+		require.NoError(t, os.Remove(filepath.Join(w.dir, "default/threads/t1/user-data/uploads/e.pdf")))
+	}
 	out, err = w.convert(in)
 	require.NoError(t, err)
 	require.Equal(t, "the file is gone", out.Reason, "it was deleted meanwhile")

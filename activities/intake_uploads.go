@@ -24,7 +24,7 @@ const (
 	outlineBytes = 4 << 20
 	// conversionWait is how long the start of a run waits for texts that are not
 	// there yet.
-	conversionWait = 20 * time.Second
+	conversionWait = 15 * time.Second
 )
 
 // uploaded are the files of a message that are there. What the message says of

@@ -36,8 +36,8 @@ func openArchive(r io.ReaderAt, size int64) (*archive, error) {
 			a.files[name] = f
 		}
 	}
-	if total > ratioCounts && total/maxRatio > uint64(max(size, 1)) { //nolint:gosec // a size is never negative
-		return nil, refuse("it unpacks to %d times its size, as no document does", total/uint64(max(size, 1))) //nolint:gosec // as above
+	if total > ratioCounts && total/maxRatio > uint64(max(size, 1)) {
+		return nil, refuse("it unpacks to %d times its size, as no document does", total/uint64(max(size, 1)))
 	}
 	return a, nil
 }

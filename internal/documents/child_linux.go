@@ -33,7 +33,7 @@ func inOwnGroup(cmd *exec.Cmd) {
 // is: the caller's timeout holds in any case.
 func limitSelf(timeout time.Duration) {
 	debug.SetMemoryLimit(softMemory)
-	seconds := uint64(timeout/time.Second) + 1
+	seconds := uint64(max(timeout, 0)/time.Second) + 1
 	for resource, limit := range map[int]uint64{
 		unix.RLIMIT_DATA: hardMemory, unix.RLIMIT_CPU: 2 * seconds, unix.RLIMIT_FSIZE: largestFile, unix.RLIMIT_CORE: 0,
 	} {

@@ -45,7 +45,8 @@ func TestChild(t *testing.T) {
 	require.EqualError(t, err, "its content is no docx document")
 	_, err = c.Convert(t.Context(), "a.docx", strings.NewReader("PK"))
 	require.ErrorContains(t, err, "the document is damaged: zip: not a valid zip file")
-	require.IsType(t, &ConversionError{}, err)
+	var fault *ConversionError
+	require.ErrorAs(t, err, &fault)
 }
 
 // A document that gets the better of its reader takes the child down, not us.
@@ -60,7 +61,8 @@ func TestAChildThatDoesNotComeToItsEnd(t *testing.T) {
 		}
 		_, err := inChild(t, how, limit).Convert(t.Context(), "a.pdf", strings.NewReader("x"))
 		require.ErrorContains(t, err, want)
-		require.IsType(t, &ConversionError{}, err, how)
+		var fault *ConversionError
+		require.ErrorAs(t, err, &fault, how)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	time.AfterFunc(100*time.Millisecond, cancel)
@@ -88,7 +90,8 @@ func TestDamagedDocuments(t *testing.T) {
 		data = data[:rapid.IntRange(len(data)/2, len(data)).Draw(rt, "length")]
 		_, err := convert(t, name, data)
 		if err != nil {
-			require.IsType(rt, &ConversionError{}, err)
+			var fault *ConversionError
+			require.ErrorAs(rt, err, &fault)
 		}
 	})
 }
@@ -100,7 +103,8 @@ func FuzzConvert(f *testing.F) {
 	f.Fuzz(func(t *testing.T, name string, data []byte) {
 		_, err := convert(t, name, data)
 		if err != nil {
-			require.IsType(t, &ConversionError{}, err)
+			var fault *ConversionError
+			require.ErrorAs(t, err, &fault)
 		}
 	})
 }

@@ -135,8 +135,9 @@ func (d *docx) paragraph(p *node) {
 // table is the text of the cells of a table. Cells that are joined with the one
 // above or to the left are empty.
 func (d *docx) table(tbl *node) [][]string {
-	var rows [][]string
-	for _, tr := range flatten(tbl, "tr") {
+	trs := flatten(tbl, "tr")
+	rows := make([][]string, 0, len(trs))
+	for _, tr := range trs {
 		var row []string
 		for _, tc := range flatten(tr, "tc") {
 			text := d.cell(tc)

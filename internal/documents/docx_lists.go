@@ -78,8 +78,8 @@ func (l *wordLists) next(n wordNumber) (marker string, depth int) {
 		return bullet, n.level
 	}
 	text := lvl.child("lvlText").attr("val")
-	for i := range n.level + 1 {
-		text = strings.ReplaceAll(text, "%"+strconv.Itoa(i+1), counted(levels[i], counts[i]))
+	for i, above := range levels[:n.level+1] {
+		text = strings.ReplaceAll(text, "%"+strconv.Itoa(i+1), counted(above, counts[i]))
 	}
 	return strings.TrimSpace(text), n.level
 }
@@ -122,8 +122,19 @@ func roman(n int) string {
 		value int
 		text  string
 	}{
-		{1000, "M"}, {900, "CM"}, {500, "D"}, {400, "CD"}, {100, "C"}, {90, "XC"},
-		{50, "L"}, {40, "XL"}, {10, "X"}, {9, "IX"}, {5, "V"}, {4, "IV"}, {1, "I"},
+		{1000, "M"},
+		{900, "CM"},
+		{500, "D"},
+		{400, "CD"},
+		{100, "C"},
+		{90, "XC"},
+		{50, "L"},
+		{40, "XL"},
+		{10, "X"},
+		{9, "IX"},
+		{5, "V"},
+		{4, "IV"},
+		{1, "I"},
 	} {
 		for ; n >= r.value; n -= r.value {
 			b.WriteString(r.text)

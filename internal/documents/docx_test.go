@@ -130,5 +130,4 @@ func TestOtherFiles(t *testing.T) {
 	require.Contains(t, reason(t, "a.doc", []byte(`{\rtf1 text}`)), "save it as .docx")
 	old := append([]byte("\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"), make([]byte, 1000)...)
 	require.Contains(t, reason(t, "a.xls", old), "damaged")
-
 }

@@ -43,10 +43,9 @@ func readLegacy(ctx context.Context, s source) (Document, error) {
 		return Document{}, err
 	}
 	next := source{name: "document." + format, r: f, size: info.Size(), o: s.o}
-	next.o.Office = "" // once is enough
-	read, err := next.reader()
+	read, err := next.packed()
 	if err != nil {
-		return Document{}, err
+		return Document{}, &ConversionError{Reason: "LibreOffice could not read it", Err: err}
 	}
 	return read(ctx, next)
 }

@@ -45,7 +45,8 @@ func TestBrokenPDFs(t *testing.T) {
 	require.Contains(t, text(t, "a.pdf", bytes.Replace(good, []byte("startxref\n"), []byte("startxref\n9"), 1)), "The Report")
 	_, err := convert(t, "a.pdf", good[:len(good)/2])
 	if err != nil {
-		require.IsType(t, &ConversionError{}, err)
+		var fault *ConversionError
+		require.ErrorAs(t, err, &fault)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()

@@ -101,8 +101,9 @@ func isTitle(sp *node) bool {
 func slideTitle(tree *node) string {
 	for _, sp := range tree.all("sp") {
 		if isTitle(sp) {
-			var parts []string
-			for _, p := range sp.child("txBody").all("p") {
+			title := sp.child("txBody").all("p")
+			parts := make([]string, 0, len(title))
+			for _, p := range title {
 				parts = append(parts, slideText(p, nil))
 			}
 			return oneLine(strings.Join(parts, " "))
@@ -151,10 +152,12 @@ func (s *slide) text(body *node, listed bool) {
 }
 
 func (s *slide) table(tbl *node) [][]string {
-	var rows [][]string
-	for _, tr := range tbl.all("tr") {
-		var row []string
-		for _, tc := range tr.all("tc") {
+	trs := tbl.all("tr")
+	rows := make([][]string, 0, len(trs))
+	for _, tr := range trs {
+		tcs := tr.all("tc")
+		row := make([]string, 0, len(tcs))
+		for _, tc := range tcs {
 			var lines []string
 			for _, p := range tc.child("txBody").all("p") {
 				lines = append(lines, slideText(p, s.relations))

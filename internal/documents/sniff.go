@@ -23,14 +23,14 @@ func (s source) reader() (reader, error) {
 	switch {
 	case len(head) == 0:
 		return nil, refuse("the file is empty")
-	case bytes.Contains(head, []byte("%PDF-")):
-		return readPDF, nil
 	case bytes.HasPrefix(head, []byte("PK")):
 		return s.packed()
 	case bytes.HasPrefix(head, []byte("\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1")):
 		return s.compound()
 	case bytes.HasPrefix(head, []byte(`{\rtf`)):
 		return readLegacy, nil
+	case bytes.Contains(head, []byte("%PDF-")): // something may stand before it
+		return readPDF, nil
 	}
 	return nil, refuse("its content is no %s document", strings.TrimPrefix(path.Ext(s.name), "."))
 }

@@ -22,7 +22,7 @@ func PDF(pages ...string) []byte {
 	}
 	b.WriteString("%PDF-1.4\n")
 	object("<< /Type /Catalog /Pages 2 0 R >>")
-	var kids []string
+	kids := make([]string, 0, len(pages))
 	for i := range pages {
 		kids = append(kids, fmt.Sprintf("%d 0 R", 4+2*i))
 	}
@@ -89,16 +89,16 @@ func DocxOf(body string, parts map[string]string) []byte {
 			`<Relationship Id="r1" Type="http://schemas.openxmlformats.org/officeDocument/2006/relationships/officeDocument" Target="word/document.xml"/></Relationships>`,
 		"word/document.xml": `<?xml version="1.0" encoding="UTF-8"?><w:document` + wordSpaces + `><w:body>` + body + `</w:body></w:document>`,
 	}
-	relations := ""
+	var relations strings.Builder
 	for name, content := range parts {
 		if strings.Contains(content, "://") && !strings.HasPrefix(content, "<") {
-			relations += fmt.Sprintf(`<Relationship Id="%s" Type="x/hyperlink" Target="%s" TargetMode="External"/>`, name, content)
+			fmt.Fprintf(&relations, `<Relationship Id="%s" Type="x/hyperlink" Target="%s" TargetMode="External"/>`, name, content)
 			continue
 		}
-		relations += fmt.Sprintf(`<Relationship Id="%s" Type="x/%s" Target="%s.xml"/>`, name, name, name)
+		fmt.Fprintf(&relations, `<Relationship Id="%s" Type="x/%s" Target="%s.xml"/>`, name, name, name)
 		files["word/"+name+".xml"] = strings.Replace(content, "WORD", wordSpaces, 1)
 	}
-	files["word/_rels/document.xml.rels"] = `<Relationships>` + relations + `</Relationships>`
+	files["word/_rels/document.xml.rels"] = `<Relationships>` + relations.String() + `</Relationships>`
 	return Zip(files)
 }
 

@@ -55,6 +55,19 @@ func runReadFile(ctx context.Context, c Call, p readFileParams) (Result, error) 
 		return text(fmt.Sprintf("(no lines in range: start_line %d is behind end_line %d)", o.Start, o.End)), nil
 	}
 	got, err := c.Env.Sandbox.ReadFile(ctx, p.Path, o)
+	if err != nil {
+		return unreadable(ctx, c, p.Path, err)
+	}
+	r := text(readText(got, o))
+	if got.Hash != "" {
+		r.setKwarg(thread.KeyReadMark, thread.FileMark{Path: got.Path, Hash: got.Hash})
+	}
+	return r, nil
+}
+
+// unreadable is the answer for a file that cannot be read. That of a document
+// says where its text is.
+func unreadable(ctx context.Context, c Call, asked string, err error) (Result, error) {
 	var binary *sandbox.BinaryError
 	var at *fs.PathError
 	if errors.As(err, &binary) && errors.As(err, &at) {
@@ -62,14 +75,7 @@ func runReadFile(ctx context.Context, c Call, p readFileParams) (Result, error) 
 			return failure("%s is a binary file (%s, %d bytes), not text. What it says is in %s: read that.", at.Path, binary.Kind, binary.Size, beside), nil
 		}
 	}
-	if err != nil {
-		return fileAnswer(ctx, doingRead, p.Path, err)
-	}
-	r := text(readText(got, o))
-	if got.Hash != "" {
-		r.setKwarg(thread.KeyReadMark, thread.FileMark{Path: got.Path, Hash: got.Hash})
-	}
-	return r, nil
+	return fileAnswer(ctx, doingRead, asked, err)
 }
 
 // textBeside is the path of the text of an uploaded document, "" when there is

@@ -256,7 +256,7 @@ func TestIUploads(t *testing.T) {
 	require.Contains(t, body, "季度报告（终稿）.xlsx")
 	entries, err := os.ReadDir(filepath.Join(userDir(p, id), "uploads"))
 	require.NoError(t, err)
-	require.Len(t, entries, 13)
+	require.Len(t, entries, 12, "a name with a backslash is skipped")
 	for _, e := range entries {
 		require.LessOrEqual(t, len(e.Name()), 255)
 		c, _, h := get(t, p, "/api/threads/"+id+"/artifacts/mnt/user-data/uploads/"+url.PathEscape(e.Name())+"?download=true", nil)
