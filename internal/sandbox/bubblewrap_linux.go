@@ -115,15 +115,8 @@ func (b *bubblewrap) Run(ctx context.Context, j Job) (ExecResult, error) {
 		thread: leaveSessionKeys,
 		begun:  func() { files.closePassed(); w.watch() },
 		stop:   w.stop,
-		end: func(ended <-chan struct{}) {
-			w.end(ended)
-			select {
-			case <-ended:
-			default: // it had told of no process yet
-				endGroup(cmd.Process.Pid, ended)
-			}
-		},
-		over: w.over,
+		end:    func(ended <-chan struct{}) { w.end(cmd.Process.Pid, ended) },
+		over:   w.over,
 	})
 	switch {
 	case w.breach != "":
