@@ -45,7 +45,7 @@ func (d *Daemon) sandboxProvider(ctx context.Context) (sandbox.Provider, error) 
 	case config.SandboxLocal:
 	case config.SandboxBubblewrap, "":
 		wall, err := sandbox.NewBubblewrap(ctx, sandbox.BubblewrapOptions{
-			Network: s.Network, Hide: []string{d.dataDir, d.Config.Path}, Logger: d.log,
+			Network: s.Network, Hide: d.privatePaths(), Logger: d.log,
 			Limits: sandbox.Limits{
 				CPUSeconds: s.Limits.CPUSeconds, MemoryMB: s.Limits.MemoryMB, Processes: s.Limits.Processes, FileMB: s.Limits.FileSizeMB,
 			},
@@ -101,4 +101,15 @@ func environment(c *config.Config) map[string]string {
 		env[name] = value.Reveal()
 	}
 	return env
+}
+
+// privatePaths are the files of this server: its data, its configuration and the
+// variables beside it.
+func (d *Daemon) privatePaths() []string {
+	paths := []string{d.dataDir}
+	if file := d.Config.Path; file != "" {
+		dir := filepath.Dir(file)
+		paths = append(paths, file, filepath.Join(dir, ".env"), filepath.Join(dir, "extensions_config.json"))
+	}
+	return paths
 }

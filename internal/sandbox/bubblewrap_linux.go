@@ -20,6 +20,7 @@ const probeTimeout = 10 * time.Second
 type bubblewrap struct {
 	options BubblewrapOptions
 	program string
+	sealed  *os.File // holds program for root; nil for others
 	shell   string
 	system  []string          // arguments that show the system, the same for every command
 	etc     map[string]string // files of /etc that are made for it
@@ -50,6 +51,10 @@ func NewBubblewrap(ctx context.Context, o BubblewrapOptions) (Runner, error) {
 		system: systemArgs(o, string(help)), etc: newEtcFiles(o.Network),
 	}
 	if os.Geteuid() == 0 {
+		if b.sealed, err = sealedCopy(program); err != nil {
+			return nil, fmt.Errorf("bubblewrap: %w", err)
+		}
+		b.program = fmt.Sprintf("/proc/%d/fd/%d", os.Getpid(), b.sealed.Fd())
 		if own, err := os.ReadFile("/proc/self/cgroup"); err == nil {
 			b.groups = pidsParent(cgroupRoot, string(own), groupsCount)
 		}
@@ -115,15 +120,8 @@ func (b *bubblewrap) Run(ctx context.Context, j Job) (ExecResult, error) {
 		thread: leaveSessionKeys,
 		begun:  func() { files.closePassed(); w.watch() },
 		stop:   w.stop,
-		end: func(ended <-chan struct{}) {
-			w.end(ended)
-			select {
-			case <-ended:
-			default: // it had told of no process yet
-				endGroup(cmd.Process.Pid, ended)
-			}
-		},
-		over: w.over,
+		end:    func(ended <-chan struct{}) { w.end(cmd.Process.Pid, ended) },
+		over:   w.over,
 	})
 	switch {
 	case w.breach != "":
@@ -150,6 +148,12 @@ func (*bubblewrap) Remove(context.Context, string, string) error { return nil }
 // Close frees what the runner holds.
 func (b *bubblewrap) Close() error {
 	b.jobs.close()
+	if b.sealed == nil {
+		return nil
+	}
+	if err := b.sealed.Close(); !errors.Is(err, os.ErrClosed) {
+		return err
+	}
 	return nil
 }
 

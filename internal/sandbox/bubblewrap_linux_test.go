@@ -178,6 +178,23 @@ func TestWalledCancel(t *testing.T) {
 	require.ErrorIs(t, err, context.Canceled)
 }
 
+// A command that is called off before it has begun does not begin.
+func TestWalledCalledOff(t *testing.T) {
+	t.Parallel()
+	l := newWalled(t, nil)
+	for i := range 40 {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Duration(i)*500*time.Microsecond)
+		begun := time.Now()
+		r, err := l.Exec(ctx, Command{Line: fmt.Sprintf("touch b%d; sleep 1000; touch e%[1]d", i)})
+		cancel()
+		require.ErrorIs(t, err, context.DeadlineExceeded, r.Text())
+		require.Less(t, time.Since(begun), 20*time.Second)
+	}
+	before := run(t, l, "ls").Text()
+	require.NotContains(t, before, "e")
+	require.Equal(t, before, run(t, l, "sleep 0.3; ls").Text(), "nothing begins later")
+}
+
 // Nothing that a command leaves in the background holds the call up or outlives it.
 func TestWalledBackground(t *testing.T) {
 	t.Parallel()

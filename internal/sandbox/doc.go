@@ -3,7 +3,8 @@
 // mounts beside them) and the commands that run over them.
 //
 // [Sandbox] is what tools see, [Provider] hands it out, [Local] is the provider
-// that works on this host. Every path goes through an [os.Root], so that no
+// whose files are on this host. Its [Runner] runs the commands: in a shell of the
+// host, or walled in by bubblewrap ([NewBubblewrap]). Every path goes through an [os.Root], so that no
 // link leads out of a mount, and no path of the host appears in a result or in
 // an error. Writing is compare-and-write: a call that is run again after a crash
 // finds its own first effect in a small journal beside the thread's files.

@@ -118,9 +118,13 @@ func TestEscapeWrite(t *testing.T) {
 		// As root of the host, who owns these files, a command could give itself the host by them.
 		"echo '|/tmp/x' > /proc/sys/kernel/core_pattern", "echo 1 > /proc/sys/vm/drop_caches", "echo b > /proc/sysrq-trigger",
 		"umount /proc/sys && echo x > /proc/sys/kernel/core_pattern", "mount -o remount,rw /proc/sys", "mount -t proc proc /tmp", "echo x > /proc/1/oom_score_adj && false",
+		"echo x >> /proc/1/exe", "cp /usr/bin/true /proc/1/exe", // the launcher
 		"date -s 2001-01-01", "hostname elsewhere", "echo x > /proc/1/root/usr/x",
 	} {
 		require.NotEqual(t, 0, run(t, l, line).ExitCode, line)
+	}
+	if os.Geteuid() == 0 {
+		require.Contains(t, run(t, l, "readlink /proc/1/exe").Text(), "memfd:bwrap")
 	}
 	// What can be killed from inside is inside.
 	require.Equal(t, "Exit Code: 137", run(t, l, "kill -9 -1 2>/dev/null; kill -9 $$").Text())

@@ -4,6 +4,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -27,6 +29,35 @@ func TestAcquire(t *testing.T) {
 		_, err := p.Acquire(t.Context(), "u1", id)
 		require.Error(t, err, id)
 	}
+}
+
+// J07: first calls at once make one sandbox, and one of them can tell that it was
+// not there.
+func TestAcquireAtOnce(t *testing.T) {
+	t.Parallel()
+	p := newLocal(t, nil)
+	var wg sync.WaitGroup
+	ids := make([]string, 16)
+	var fresh atomic.Int64
+	for i := range ids {
+		wg.Go(func() {
+			s, err := p.Acquire(t.Context(), "u1", "t1")
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			ids[i] = s.ID()
+			if s.Fresh() {
+				fresh.Add(1)
+			}
+		})
+	}
+	wg.Wait()
+	for _, id := range ids {
+		require.Equal(t, "local:u1:t1", id)
+	}
+	require.Positive(t, fresh.Load())
+	require.False(t, acquire(t, p, "u1", "t1").Fresh())
 }
 
 // Files that were deleted under a live sandbox leave it usable.

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"syscall"
 
 	"golang.org/x/sys/unix"
 )
@@ -24,6 +25,18 @@ func (l Limits) exceeded(u use, full bool) string {
 		return fmt.Sprintf("The command was stopped: it wanted more than %d processes.", l.Processes)
 	case l.MemoryMB > 0 && u.memory > int64(l.MemoryMB)<<20:
 		return fmt.Sprintf("The command was stopped: it used more than %d MB of memory.", l.MemoryMB)
+	}
+	return ""
+}
+
+// notice tells the model which limit ended a command, if one did: the kernel ends
+// a process that is over its time or its file size by a signal of its own.
+func (l Limits) notice(exitCode int) string {
+	switch exitCode - 128 {
+	case int(syscall.SIGXCPU):
+		return fmt.Sprintf("The command was stopped: a process used more than %d seconds of processor time.", l.CPUSeconds)
+	case int(syscall.SIGXFSZ):
+		return fmt.Sprintf("The command was stopped: a file grew over %d MB.", l.FileMB)
 	}
 	return ""
 }

@@ -32,6 +32,7 @@ type warden struct {
 	done   sync.WaitGroup
 
 	mu     sync.Mutex
+	called bool   // the command is to end: it must not begin any more
 	init   int    // first process of the namespace; 0 when it is not known
 	fd     int    // its descriptor; -1 for none
 	group  string // its control group; empty for none
@@ -75,7 +76,12 @@ func (w *warden) take(pid int) {
 	}
 	w.mu.Lock()
 	w.init, w.fd = pid, fd
+	called := w.called
 	w.mu.Unlock()
+	if called {
+		w.kill()
+		return
+	}
 	err = setLimits(pid, w.limits)
 	if err == nil && w.groups != "" && w.limits.Processes > 0 {
 		err = w.joinNewGroup(pid)
@@ -169,24 +175,34 @@ func (w *warden) kill() {
 	}
 }
 
-// end ends the command before its time.
-func (w *warden) end(ended <-chan struct{}) {
+// end ends the command of a launcher before its time. What has not begun yet ends with
+// the launcher.
+func (w *warden) end(launcher int, ended <-chan struct{}) {
 	w.mu.Lock()
 	pid, breach := w.init, w.breach
+	w.called = true
 	w.mu.Unlock()
 	if pid > 0 && breach == "" {
 		// The first process leads the group that the command begins in, and is deaf to it.
 		_ = unix.Kill(-pid, unix.SIGTERM)
-		select {
-		case <-ended:
+		if waitFor(ended, killDelay) {
 			return
-		case <-time.After(killDelay):
 		}
 	}
 	w.kill()
+	if pid > 0 && waitFor(ended, time.Second) {
+		return
+	}
+	_ = unix.Kill(-launcher, unix.SIGKILL)
+	waitFor(ended, time.Second)
+}
+
+func waitFor(ended <-chan struct{}, limit time.Duration) bool {
 	select {
 	case <-ended:
-	case <-time.After(time.Second):
+		return true
+	case <-time.After(limit):
+		return false
 	}
 }
 
