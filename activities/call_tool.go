@@ -37,7 +37,7 @@ func (a *Activities) CallTool(parent context.Context, in step.CallToolInput) (st
 	}
 	spec, _ := plan.Spec(in.Name)
 	unsafe := spec.Class == agent.ClassUnsafe && in.Reply == nil
-	claim, place, err := a.claimCall(ctx, in, unsafe)
+	claim, place, err := a.claimCall(ctx, in, unsafe, spec.Shell != "")
 	if err != nil {
 		return out, border(ctx, doing, err)
 	}
@@ -61,9 +61,12 @@ func (a *Activities) CallTool(parent context.Context, in step.CallToolInput) (st
 // claimCall claims a call that must not be made twice, and gets its sandbox
 // before: one that cannot be had is no reason to say that the tool may have run. For
 // the others it is enough that a later attempt finds the row of an earlier one.
-func (a *Activities) claimCall(ctx context.Context, in step.CallToolInput, unsafe bool) (store.ClaimResult, *workplace, error) {
+func (a *Activities) claimCall(ctx context.Context, in step.CallToolInput, unsafe, command bool) (store.ClaimResult, *workplace, error) {
 	if unsafe {
 		place, err := a.workplace(ctx, in)
+		if err == nil && command {
+			err = place.prepare(ctx)
+		}
 		if err != nil {
 			return store.ClaimResult{}, nil, err
 		}

@@ -176,7 +176,7 @@ func TestASandboxMovesToAnotherProvider(t *testing.T) {
 	require.Equal(t, thread.ToolSuccess, m.Status)
 	require.Regexp(t, `^done\n\nNote: the sandbox of this conversation is now local:default:t1 instead of bubblewrap:default:t1\.`, m.Content.String())
 	require.Equal(t, &thread.SandboxRef{ID: "local:default:t1", From: "bubblewrap:default:t1"}, out.State.Sandbox)
-	for _, before := range []string{"bubblewrap:other:t1", "remote:default:t1", "local", ""} {
+	for _, before := range []string{"bubblewrap:other:t1", "elsewhere:default:t1", "local", ""} {
 		require.False(t, sandbox.SameFiles(before, "local:default:t1"), before)
 	}
 }

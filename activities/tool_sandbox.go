@@ -44,6 +44,18 @@ func (a *Activities) workplace(ctx context.Context, in step.CallToolInput) (*wor
 	return w, nil
 }
 
+// prepare brings up the machine behind the sandbox, if it has one.
+func (w *workplace) prepare(ctx context.Context) error {
+	machine, ok := w.box.(sandbox.Preparer)
+	if !ok || w.refusal != "" {
+		return nil
+	}
+	if err := machine.Prepare(ctx); err != nil {
+		return fmt.Errorf("bring up the sandbox %s: %w", w.box.ID(), err)
+	}
+	return nil
+}
+
 // tell adds to a result what the sandbox has changed.
 func (w *workplace) tell(r *tools.Result) {
 	r.State.Sandbox = w.state

@@ -49,7 +49,7 @@ func SameFiles(a, b string) bool {
 
 // onHost reports whether sandboxes whose ids begin so have their files on the host.
 func onHost(name string) bool {
-	return name == localName || name == bubblewrapName || name == "docker"
+	return name == localName || name == bubblewrapName || name == "docker" || name == "remote"
 }
 
 // Job is a command for a [Runner].

@@ -1,13 +1,10 @@
 package pool
 
-import (
-	"context"
-	"time"
-)
+import "context"
 
 // makeRoom ends those that were not used for the longest time, until one more
 // fits in. Machines in use stay, so there may be more than wanted.
-func (p *Pool[T]) makeRoom() {
+func (p *Pool[T]) makeRoom(ctx context.Context) {
 	if p.o.Max <= 0 {
 		return
 	}
@@ -19,7 +16,7 @@ func (p *Pool[T]) makeRoom() {
 		if s == nil {
 			break
 		}
-		refused[s.key] = !p.end(context.Background(), s, Crowd)
+		refused[s.key] = !p.end(context.WithoutCancel(ctx), s, Crowd)
 	}
 	p.mu.Lock()
 	there := p.count()
@@ -128,8 +125,8 @@ func (p *Pool[T]) hide(s *place[T]) bool {
 	return true
 }
 
-// Close ends all machines and waits for it, within the time.
-func (p *Pool[T]) Close(timeout time.Duration) {
+// Close ends all machines and waits for it until the context ends.
+func (p *Pool[T]) Close(ctx context.Context) {
 	p.mu.Lock()
 	if p.closed {
 		p.mu.Unlock()
@@ -143,8 +140,6 @@ func (p *Pool[T]) Close(timeout time.Duration) {
 	p.mu.Unlock()
 	close(p.stop)
 	<-p.done
-	ctx, cancel := context.WithTimeout(context.Background(), timeout)
-	defer cancel()
 	ended := make(chan struct{}, len(all))
 	for _, s := range all {
 		go func() {

@@ -152,7 +152,7 @@ func (l *Lease[T]) take(ctx context.Context, lost int, create func(context.Conte
 	p.mu.Lock()
 	s.there = false
 	p.mu.Unlock()
-	p.makeRoom()
+	p.makeRoom(ctx)
 	machine, err := create(ctx)
 	if err != nil {
 		return err

@@ -54,7 +54,7 @@ func newWorld(t *testing.T, capacity int, idle time.Duration) (*world, *Pool[int
 	t.Helper()
 	w := &world{now: time.Unix(1000, 0)}
 	p := New(Options[int]{Max: capacity, Idle: idle, End: w.end, Now: w.clock, Logger: slog.New(slog.DiscardHandler)})
-	t.Cleanup(func() { p.Close(time.Second) })
+	t.Cleanup(func() { p.Close(context.Background()) })
 	return w, p
 }
 
@@ -173,7 +173,7 @@ func TestWhoAsksDuringAnEndWaitsForIt(t *testing.T) {
 		}
 		return w.end(ctx, key, m, why)
 	}})
-	t.Cleanup(func() { p.Close(time.Second) })
+	t.Cleanup(func() { p.Close(context.Background()) })
 	use(t, p, w, "a").Done()
 	w.pass(time.Hour)
 	go p.reap()
@@ -216,8 +216,8 @@ func TestCloseEndsAll(t *testing.T) {
 	w, p := newWorld(t, 0, time.Minute)
 	use(t, p, w, "a").Done()
 	use(t, p, w, "b").Done()
-	p.Close(time.Second)
-	p.Close(time.Second)
+	p.Close(context.Background())
+	p.Close(context.Background())
 	require.ElementsMatch(t, []string{"a", "b"}, w.ended)
 	_, err := p.Use(t.Context(), "a", w.create)
 	require.ErrorIs(t, err, ErrClosed)
