@@ -35,6 +35,10 @@ func (s *Sandbox) setDefaults() {
 		ReadFileOutputMaxChars: 50_000,
 		LsOutputMaxChars:       20_000,
 		BashCommandTimeout:     600 * time.Second,
+		Image:                  "python:3.13-slim",
+		ContainerPrefix:        "deer-flow-sandbox",
+		IdleTimeout:            600 * time.Second,
+		Replicas:               3,
 		Limits:                 SandboxLimits{CPUSeconds: 3600, MemoryMB: 4096, Processes: 512, FileSizeMB: 4096},
 	}
 }

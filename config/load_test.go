@@ -171,7 +171,11 @@ func TestDefaultFigures(t *testing.T) {
 	require.Equal(t, LoopDetection{true, 3, 5, 20, 100, 30, 50, nil}, c.LoopDetection)
 	require.Equal(t, LLMCall{0, 0, time.Second, 8 * time.Second, 5 * time.Second}, c.LLMCall)
 	require.Equal(t, CircuitBreaker{5, time.Minute}, c.CircuitBreaker)
-	require.Equal(t, Sandbox{"", false, 20000, 50000, 20000, 10 * time.Minute, nil, false, SandboxLimits{3600, 4096, 512, 4096}}, c.Sandbox)
+	require.Equal(t, Sandbox{
+		BashOutputMaxChars: 20000, ReadFileOutputMaxChars: 50000, LsOutputMaxChars: 20000, BashCommandTimeout: 10 * time.Minute,
+		Limits: SandboxLimits{3600, 4096, 512, 4096}, Image: "python:3.13-slim", ContainerPrefix: "deer-flow-sandbox",
+		IdleTimeout: 10 * time.Minute, Replicas: 3,
+	}, c.Sandbox)
 	require.Equal(t, 1000, c.MaxRecursionLimit)
 	require.Equal(t, ToggleAuto, c.Auth.Enabled)
 	require.Equal(t, LogLevel("info"), c.LogLevel)

@@ -37,8 +37,39 @@ type Sandbox struct {
 	// Network gives walled-in commands the network of this machine, its loopback
 	// services included (false: they have none).
 	Network bool `yaml:"network"`
-	// Limits bound what one walled-in command may use.
+	// Limits bound what one walled-in command may use, and the container of a thread.
 	Limits SandboxLimits `yaml:"limits"`
+	// Environment is set in every command.
+	Environment map[string]Secret `yaml:"environment,omitempty"`
+
+	// Image has what commands need: any image with a shell (python:3.13-slim). It is
+	// pulled when the Docker engine does not have it. ContainerPrefix begins the
+	// names of the containers (deer-flow-sandbox).
+	Image           string `yaml:"image"`
+	ContainerPrefix string `yaml:"container_prefix"`
+	// CPUs are the processors that the container of a thread may use (0: all).
+	CPUs float64 `yaml:"cpus" conf:"min=0"`
+	// HostBaseDir is the data directory as the Docker engine sees it, where that is
+	// another path than the worker's. The environment variable
+	// DEER_FLOW_HOST_BASE_DIR says the same.
+	HostBaseDir string `yaml:"host_base_dir,omitempty"`
+
+	// IdleTimeout ends the container, or the provisioned machine, of a thread that
+	// nobody has used for so long (600 s; 0: never). Replicas is how many there should
+	// be (3; 0: any number): the one unused for longest makes room, one in use never.
+	IdleTimeout time.Duration `yaml:"idle_timeout" conf:"min=0"`
+	Replicas    int           `yaml:"replicas" conf:"min=0"`
+
+	// BaseURL is where the machine of the remote provider answers; with
+	// "{sandbox_id}" in it, every thread has one of its own. APIKey is sent to it.
+	BaseURL string `yaml:"base_url,omitempty"`
+	APIKey  Secret `yaml:"api_key,omitempty"`
+	// ProvisionerURL makes a machine for each thread instead, with its key.
+	ProvisionerURL    string `yaml:"provisioner_url,omitempty"`
+	ProvisionerAPIKey Secret `yaml:"provisioner_api_key,omitempty"`
+	// ThreadDataMounts: remote machines show the data directory themselves, so no
+	// file is copied to and fro (false).
+	ThreadDataMounts bool `yaml:"thread_data_mounts"`
 }
 
 // SandboxLimits bound one command; 0 is no limit.
@@ -56,14 +87,13 @@ type Mount struct {
 	ReadOnly      bool   `yaml:"read_only"`                      // tools cannot write there (false)
 }
 
-// unusedKeys are DeerFlow's settings of the providers that start machines.
+// unusedKeys are DeerFlow's settings that nothing here needs: no port is published,
+// ownership follows from names, and providers of other services are not there.
 func (*Sandbox) unusedKeys() []string {
 	return []string{
-		"image", "port", "container_prefix", "idle_timeout", "replicas", "environment", "ownership",
-		"thread_data_mounts", "provisioner_url", "provisioner_api_key", "lazy_init", "auto_start", "base_url",
-		"api_key", "template", "domain", "home_dir", "memory_mib", "memory_mb", "cpus", "cpu_cores", "project_id",
-		"workspace_id", "max_duration", "sticky", "health_check_skip_seconds", "overflow_policy", "acquire_timeout",
-		"burst_limit",
+		"port", "ownership", "lazy_init", "auto_start", "template", "domain", "home_dir", "memory_mib", "memory_mb",
+		"cpu_cores", "project_id", "workspace_id", "max_duration", "sticky", "health_check_skip_seconds",
+		"overflow_policy", "acquire_timeout", "burst_limit",
 	}
 }
 
@@ -85,7 +115,11 @@ func (d *decoder) finishSandbox(s *Sandbox) {
 		d.errorf(d.line("sandbox", "use"), "sandbox.use: unknown sandbox %s; this version has: %s%s",
 			d.given("sandbox.use", s.Use), strings.Join(names, ", "), didYouMean(s.Use, names))
 	}
+	if name == SandboxDocker && s.Use != SandboxDocker && (s.BaseURL != "" || s.ProvisionerURL != "") {
+		name = SandboxRemote // one class of DeerFlow's is both
+	}
 	s.Use = name
+	d.checkMachines(s)
 	seen := map[string]string{}
 	for i := range s.Mounts {
 		d.checkMount(&s.Mounts[i], index("sandbox.mounts", i), seen)

@@ -13,7 +13,7 @@ func TestSandboxUse(t *testing.T) {
 		require.Equal(t, SandboxLocal, c.Sandbox.Use)
 	}
 	for use, want := range map[string]string{
-		"docker": SandboxDocker, "bubblewrap": SandboxBubblewrap, "remote": SandboxRemote, "": "",
+		"docker": SandboxDocker, "bubblewrap": SandboxBubblewrap, "": "",
 		"deerflow.community.aio_sandbox:AioSandboxProvider": SandboxDocker,
 	} {
 		c, _ := load(t, "sandbox: {use: '"+use+"'}")

@@ -62,9 +62,9 @@ func TestTopLevelMaxRetries(t *testing.T) {
 
 func TestUnusedSettings(t *testing.T) {
 	t.Parallel()
-	_, warnings := load(t, demoModels+"uploads:\n  auto_convert_documents: false\n  pdf_converter: auto\nsandbox:\n  image: x\nauth:\n  local: {allow_registration: true}\n")
+	_, warnings := load(t, demoModels+"uploads:\n  auto_convert_documents: false\n  pdf_converter: auto\nsandbox:\n  port: 8080\nauth:\n  local: {allow_registration: true}\n")
 	require.Equal(t, "c.yaml:3: settings that this version does not use are ignored: uploads.auto_convert_documents (line 3), "+
-		"uploads.pdf_converter (line 4), sandbox.image (line 6), auth.local (line 8)", sortNotes(warnings))
+		"uploads.pdf_converter (line 4), sandbox.port (line 6), auth.local (line 8)", sortNotes(warnings))
 }
 
 // sortNotes keeps the test free of the order of sections in the struct.

@@ -1,6 +1,7 @@
 package daemon
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
@@ -9,6 +10,8 @@ import (
 
 	"deerflow/config"
 	"deerflow/internal/sandbox"
+	"deerflow/internal/sandbox/docker"
+	"deerflow/internal/sandbox/remote"
 )
 
 // openSandboxes makes the provider of the sandboxes and ends what commands of dead
@@ -36,6 +39,7 @@ func (d *Daemon) sandboxProvider(ctx context.Context) (sandbox.Provider, error) 
 	o := sandbox.LocalOptions{
 		Root: filepath.Join(d.dataDir, usersDir), AllowHostBash: s.AllowHostBash,
 		BashTimeout: s.BashCommandTimeout, Mounts: mounts(d.Config), Logger: d.log,
+		Environ: environment(d.Config),
 	}
 	switch s.Use {
 	case config.SandboxLocal:
@@ -59,8 +63,17 @@ func (d *Daemon) sandboxProvider(ctx context.Context) (sandbox.Provider, error) 
 		default:
 			return nil, fmt.Errorf("sandbox.use: this host cannot do what the configuration asks for: %w", err)
 		}
-	default:
-		return nil, fmt.Errorf("sandbox.use: the %s sandbox is not available in this version", s.Use)
+	case config.SandboxDocker:
+		engine, err := d.dockerRunner(ctx, o.Root)
+		if err != nil {
+			return nil, fmt.Errorf("sandbox.use: this host cannot do what the configuration asks for: %w", err)
+		}
+		o.Runner = engine
+	case config.SandboxRemote:
+		return remote.New(remote.Options{
+			BaseURL: s.BaseURL, APIKey: s.APIKey.Reveal(), ProvisionerURL: s.ProvisionerURL, ProvisionerKey: s.ProvisionerAPIKey.Reveal(),
+			Mounted: s.ThreadDataMounts, Idle: s.IdleTimeout, Replicas: s.Replicas, Logger: d.log,
+		}, o)
 	}
 	return sandbox.NewLocal(o)
 }
@@ -74,4 +87,29 @@ func (d *Daemon) privatePaths() []string {
 		paths = append(paths, file, filepath.Join(dir, ".env"), filepath.Join(dir, "extensions_config.json"))
 	}
 	return paths
+}
+
+// hostBaseVariable is the data directory as the Docker engine sees it.
+const hostBaseVariable = "DEER_FLOW_HOST_BASE_DIR"
+
+// dockerRunner makes the runner of containers over the files below root.
+func (d *Daemon) dockerRunner(ctx context.Context, root string) (sandbox.Runner, error) {
+	s := d.Config.Sandbox
+	base, _ := d.Config.Getenv(hostBaseVariable)
+	if base = cmp.Or(s.HostBaseDir, base); base != "" {
+		base = filepath.Join(base, usersDir)
+	}
+	return docker.New(ctx, docker.Options{
+		Image: s.Image, Prefix: s.ContainerPrefix, Data: root, EngineData: base, Idle: s.IdleTimeout, Replicas: s.Replicas,
+		Network: s.Network, Memory: int64(s.Limits.MemoryMB) << 20, CPUs: s.CPUs, Processes: int64(s.Limits.Processes), Logger: d.log,
+	})
+}
+
+// environment is set in every command.
+func environment(c *config.Config) map[string]string {
+	env := make(map[string]string, len(c.Sandbox.Environment))
+	for name, value := range c.Sandbox.Environment {
+		env[name] = value.Reveal()
+	}
+	return env
 }

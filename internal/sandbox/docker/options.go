@@ -155,3 +155,12 @@ func (*Runner) Name() string { return "docker" }
 
 // HostPaths is false: containers show the mounts where they claim to be.
 func (*Runner) HostPaths() bool { return false }
+
+// Notes say what a container of one's own means.
+func (r *Runner) Notes() string {
+	notes := "- Commands run in a container of this conversation's own. `/mnt/user-data` is kept; the rest, installed packages and background processes included, is kept between commands and lost when the container has not been used for a while."
+	if !r.o.Network {
+		notes += "\n- Commands have no network: nothing can be downloaded or installed from there."
+	}
+	return notes
+}

@@ -51,6 +51,11 @@ func (*Runner) Name() string { return "remote" }
 // shared by threads gets its paths put into the command here.
 func (*Runner) HostPaths() bool { return false }
 
+// Notes say what another machine means.
+func (*Runner) Notes() string {
+	return fmt.Sprintf("- Commands run on another machine, one at a time. The files under `/mnt/user-data` are copied to and fro, those of up to %d MiB and without installed dependencies (such as `node_modules`); the rest of the machine is kept between commands and lost when it has not been used for a while.", maxFile>>20)
+}
+
 func (r *Runner) lease(ctx context.Context, j sandbox.Job) (*pool.Lease[*machine], error) {
 	return r.pool.Use(ctx, sandbox.MachineID(j.User, j.Thread), r.maker(j))
 }
