@@ -12,35 +12,36 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"deerflow/internal/sandbox"
+	"deerflow/internal/testkit"
 )
 
 func TestCommand(t *testing.T) {
 	t.Parallel()
-	b := newBox(t)
-	box := acquire(t, provider(t, newCluster(t, b).options(), t.TempDir()), "t")
+	b := testkit.NewMachine(t)
+	box := acquire(t, provider(t, through(testkit.NewCluster(t, b)), t.TempDir()), "t")
 	require.Equal(t, "remote:u:t", box.ID())
 	r := run(t, box, "echo out; echo err >&2; (exit 3)")
 	require.Equal(t, sandbox.ExecResult{Stdout: "out\nerr\n", ExitCode: 3, Timeout: time.Minute}, r)
-	require.Regexp(t, `^export SANDBOX_OWNER=[-0-9a-f]+; cd /mnt/user-data/workspace; echo out;`, b.commands()[0])
+	require.Regexp(t, `^export SANDBOX_OWNER=[-0-9a-f]+; cd /mnt/user-data/workspace; echo out;`, b.Commands()[0])
 }
 
 func TestCommandWithSecrets(t *testing.T) {
 	t.Parallel()
-	b := newBox(t)
-	box := acquire(t, provider(t, newCluster(t, b).options(), t.TempDir()), "t")
+	b := testkit.NewMachine(t)
+	box := acquire(t, provider(t, through(testkit.NewCluster(t, b)), t.TempDir()), "t")
 	r, err := box.Exec(t.Context(), sandbox.Command{Line: `echo "got $TOKEN"; echo bad >&2`, Env: map[string]string{"TOKEN": "s3cret-value"}})
 	require.NoError(t, err)
 	require.Equal(t, sandbox.ExecResult{Stdout: "got [redacted]\n", Stderr: "bad\n", Timeout: time.Minute}, r)
-	require.NotContains(t, strings.Join(b.bodies, "\n"), "s3cret-value")
+	require.NotContains(t, strings.Join(b.Bodies, "\n"), "s3cret-value")
 }
 
 // An old image has no call for an environment: nothing runs, no secret gets into a
 // command, and it is remembered.
 func TestOldImage(t *testing.T) {
 	t.Parallel()
-	b := newBox(t)
-	b.noBash = true
-	box := acquire(t, provider(t, newCluster(t, b).options(), t.TempDir()), "t")
+	b := testkit.NewMachine(t)
+	b.NoBash = true
+	box := acquire(t, provider(t, through(testkit.NewCluster(t, b)), t.TempDir()), "t")
 	for range 3 {
 		_, err := box.Exec(t.Context(), sandbox.Command{Line: "echo $TOKEN", Env: map[string]string{"TOKEN": "s3cret-value"}})
 		var refused *sandbox.CommandError
@@ -48,14 +49,14 @@ func TestOldImage(t *testing.T) {
 		require.Contains(t, refused.Reason, "1.9.3")
 	}
 	asked := 0
-	for _, c := range b.calls {
+	for _, c := range b.Calls {
 		if c == "POST /v1/bash/exec" {
 			asked++
 		}
 	}
 	require.Equal(t, 1, asked)
-	require.NotContains(t, strings.Join(b.bodies, "\n"), "s3cret-value")
-	require.Empty(t, b.commands())
+	require.NotContains(t, strings.Join(b.Bodies, "\n"), "s3cret-value")
+	require.Empty(t, b.Commands())
 	// Other commands work, and so do files, by way of the shell.
 	require.Equal(t, "1\n", run(t, box, "echo 1; echo made > /mnt/user-data/outputs/o.txt").Stdout)
 	require.Equal(t, "made\n", read(t, box, "/mnt/user-data/outputs/o.txt"))
@@ -63,36 +64,36 @@ func TestOldImage(t *testing.T) {
 
 func TestShellOutOfStep(t *testing.T) {
 	t.Parallel()
-	b := newBox(t)
-	box := acquire(t, provider(t, newCluster(t, b).options(), t.TempDir()), "t")
+	b := testkit.NewMachine(t)
+	box := acquire(t, provider(t, through(testkit.NewCluster(t, b)), t.TempDir()), "t")
 	run(t, box, "true")
-	b.set(func() { b.corrupt = 1 })
+	b.Set(func() { b.Corrupt = 1 })
 	require.Equal(t, "once\n", run(t, box, "echo once").Stdout)
-	require.Len(t, b.commands(), 3)
-	require.Empty(t, b.sessions, "neither the broken session nor that of the retry stays")
+	require.Len(t, b.Commands(), 3)
+	require.Empty(t, b.Sessions, "neither the broken session nor that of the retry stays")
 
-	b.set(func() { b.corrupt = 9 })
+	b.Set(func() { b.Corrupt = 9 })
 	require.Contains(t, run(t, box, "echo never").Stdout, corrupted, "it is retried once")
-	require.Len(t, b.commands(), 5)
+	require.Len(t, b.Commands(), 5)
 
-	b.set(func() { b.corrupt = 0 })
+	b.Set(func() { b.Corrupt = 0 })
 	require.Contains(t, run(t, box, "echo ErrorObservation; false").Stdout, corrupted)
-	require.Len(t, b.commands(), 6, "output that only speaks of it is no sign")
+	require.Len(t, b.Commands(), 6, "output that only speaks of it is no sign")
 }
 
 func TestForgottenSession(t *testing.T) {
 	t.Parallel()
-	b := newBox(t)
-	box := acquire(t, provider(t, newCluster(t, b).options(), t.TempDir()), "t")
+	b := testkit.NewMachine(t)
+	box := acquire(t, provider(t, through(testkit.NewCluster(t, b)), t.TempDir()), "t")
 	run(t, box, "true")
-	b.set(func() { b.noShell, b.sessions = true, map[string]bool{} })
+	b.Set(func() { b.Forgetful, b.Sessions = true, map[string]bool{} })
 	require.Equal(t, "again\n", run(t, box, "echo again").Stdout)
 }
 
 func TestTimeoutAndStop(t *testing.T) {
 	t.Parallel()
-	b := newBox(t)
-	box := acquire(t, provider(t, newCluster(t, b).options(), t.TempDir()), "t")
+	b := testkit.NewMachine(t)
+	box := acquire(t, provider(t, through(testkit.NewCluster(t, b)), t.TempDir()), "t")
 	for name, env := range map[string]map[string]string{"shell": nil, "with environment": {"A": "b"}} {
 		t.Run(name, func(t *testing.T) {
 			// The output does not stop, so the machine's own limit is not met.
@@ -108,9 +109,9 @@ func TestTimeoutAndStop(t *testing.T) {
 			require.True(t, isCanceled(err), err)
 			require.Less(t, time.Since(start), 30*time.Second)
 			require.Eventually(t, func() bool {
-				b.mu.Lock()
-				defer b.mu.Unlock()
-				return len(b.running) == 0
+				var live int
+				b.Set(func() { live = len(b.Running) })
+				return live == 0
 			}, 30*time.Second, 10*time.Millisecond)
 			require.Equal(t, "next\n", run(t, box, "echo next").Stdout)
 		})
@@ -119,9 +120,9 @@ func TestTimeoutAndStop(t *testing.T) {
 
 func TestCommandsGoOneAfterTheOther(t *testing.T) {
 	t.Parallel()
-	b := newBox(t)
-	c := newCluster(t, b)
-	p := provider(t, c.options(), t.TempDir())
+	b := testkit.NewMachine(t)
+	c := testkit.NewCluster(t, b)
+	p := provider(t, through(c), t.TempDir())
 	var group sync.WaitGroup
 	for range 6 {
 		group.Go(func() {
@@ -137,9 +138,9 @@ func TestCommandsGoOneAfterTheOther(t *testing.T) {
 		})
 	}
 	group.Wait()
-	require.Len(t, c.creates, 1, "two first calls at once make one machine")
-	require.Equal(t, sandbox.MachineID("u", "t"), c.creates[0].ID)
-	require.Equal(t, "t", c.creates[0].Thread)
+	require.Len(t, c.Creates, 1, "two first calls at once make one machine")
+	require.Equal(t, sandbox.MachineID("u", "t"), c.Creates[0].ID)
+	require.Equal(t, "t", c.Creates[0].Thread)
 
 	held := make(chan struct{})
 	box := acquire(t, p, "t")
@@ -147,7 +148,7 @@ func TestCommandsGoOneAfterTheOther(t *testing.T) {
 		defer close(held)
 		_, _ = box.Exec(context.Background(), sandbox.Command{Line: "echo > held; sleep 4"})
 	}()
-	require.Eventually(t, func() bool { return b.read("workspace/held") == "\n" }, 30*time.Second, 10*time.Millisecond)
+	require.Eventually(t, func() bool { return b.Read("workspace/held") == "\n" }, 30*time.Second, 10*time.Millisecond)
 	_, err := box.Exec(t.Context(), sandbox.Command{Line: "echo 1", Timeout: time.Second})
 	require.ErrorContains(t, err, "Another command still runs")
 	<-held
@@ -155,9 +156,9 @@ func TestCommandsGoOneAfterTheOther(t *testing.T) {
 
 func TestTwoThreadsOnOneMachine(t *testing.T) {
 	t.Parallel()
-	b := newBox(t)
+	b := testkit.NewMachine(t)
 	root := t.TempDir()
-	p := provider(t, Options{BaseURL: b.server.URL}, root)
+	p := provider(t, Options{BaseURL: b.URL()}, root)
 	one, two := acquire(t, p, "one"), acquire(t, p, "two")
 	require.Equal(t, "/mnt/user-data/workspace\n", run(t, one, "pwd; echo 1 > /mnt/user-data/workspace/who.txt").Stdout)
 	require.Equal(t, "No such file\n", run(t, two, "cat /mnt/user-data/workspace/who.txt 2>/dev/null || echo No such file").Stdout)
@@ -165,7 +166,7 @@ func TestTwoThreadsOnOneMachine(t *testing.T) {
 	require.Equal(t, "1\n", read(t, one, "who.txt"))
 	require.Equal(t, "2\n", read(t, two, "who.txt"))
 	require.NoError(t, p.Remove(t.Context(), "u", "one"))
-	left, err := os.ReadDir(b.dir + "/home/.deerflow")
+	left, err := os.ReadDir(b.Dir + "/home/.deerflow")
 	require.NoError(t, err)
 	require.Len(t, left, 1)
 }
@@ -173,22 +174,22 @@ func TestTwoThreadsOnOneMachine(t *testing.T) {
 func TestWrongAnswers(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
-		prepare func(b *box)
+		prepare func(b *testkit.Machine)
 		want    string
 		refused bool
 	}{
-		"not JSON":        {func(b *box) { b.reply = "<html>" }, `not of its API: "<html>"`, false},
-		"other JSON":      {func(b *box) { b.reply = `{"a":1}` }, "not of its API", false},
-		"data of a kind":  {func(b *box) { b.reply = `{"success":true,"data":[1]}` }, "not of its API", false},
-		"says no":         {func(b *box) { b.reply = `{"success":false,"message":"disk full"}` }, "disk full", false},
-		"does not answer": {func(b *box) { b.status = http.StatusBadGateway }, "was not ready within", false},
-		"wrong key":       {func(b *box) { b.key = "other" }, "sandbox.api_key", true},
+		"not JSON":        {func(b *testkit.Machine) { b.Reply = "<html>" }, `not of its API: "<html>"`, false},
+		"other JSON":      {func(b *testkit.Machine) { b.Reply = `{"a":1}` }, "not of its API", false},
+		"data of a kind":  {func(b *testkit.Machine) { b.Reply = `{"success":true,"data":[1]}` }, "not of its API", false},
+		"says no":         {func(b *testkit.Machine) { b.Reply = `{"success":false,"message":"disk full"}` }, "disk full", false},
+		"does not answer": {func(b *testkit.Machine) { b.Status = http.StatusBadGateway }, "was not ready within", false},
+		"wrong key":       {func(b *testkit.Machine) { b.Key = "other" }, "sandbox.api_key", true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			b := newBox(t)
+			b := testkit.NewMachine(t)
 			tt.prepare(b)
-			o := newCluster(t, b).options()
+			o := through(testkit.NewCluster(t, b))
 			o.Ready = 200 * time.Millisecond
 			box := acquire(t, provider(t, o, t.TempDir()), "t")
 			_, err := box.Exec(t.Context(), sandbox.Command{Line: "echo 1"})
@@ -208,9 +209,9 @@ func TestWrongAnswers(t *testing.T) {
 
 func TestAPIKey(t *testing.T) {
 	t.Parallel()
-	b := newBox(t)
-	b.key = "k"
-	o := newCluster(t, b).options()
+	b := testkit.NewMachine(t)
+	b.Key = "k"
+	o := through(testkit.NewCluster(t, b))
 	o.APIKey = "k"
 	require.Equal(t, "1\n", run(t, acquire(t, provider(t, o, t.TempDir()), "t"), "echo 1").Stdout)
 }
@@ -231,9 +232,9 @@ func TestProvisionerFailures(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			c := newCluster(t, newBox(t))
-			c.status, c.reply = tt.status, tt.reply
-			o := c.options()
+			c := testkit.NewCluster(t, testkit.NewMachine(t))
+			c.Status, c.Reply = tt.status, tt.reply
+			o := through(c)
 			o.ProvisionerKey = tt.key
 			box := acquire(t, provider(t, o, t.TempDir()), "t")
 			_, err := box.Exec(t.Context(), sandbox.Command{Line: "echo 1"})
@@ -246,7 +247,7 @@ func TestProvisionerFailures(t *testing.T) {
 			} else {
 				require.ErrorIs(t, err, sandbox.ErrUnavailable)
 			}
-			c.set(func() { c.status = 0 })
+			c.Set(func() { c.Status = 0 })
 			if tt.key == "pk" {
 				require.Equal(t, "1\n", run(t, box, "echo 1").Stdout, "a failure leaves nothing behind")
 			}
@@ -256,33 +257,33 @@ func TestProvisionerFailures(t *testing.T) {
 
 func TestRemoveAndClose(t *testing.T) {
 	t.Parallel()
-	b := newBox(t)
-	c := newCluster(t, b)
-	p := provider(t, c.options(), t.TempDir())
+	b := testkit.NewMachine(t)
+	c := testkit.NewCluster(t, b)
+	p := provider(t, through(c), t.TempDir())
 	run(t, acquire(t, p, "t"), "true")
 	require.NoError(t, p.Close())
-	require.Empty(t, c.deletes, "other processes use it")
-	require.Empty(t, b.sessions)
+	require.Empty(t, c.Deletes, "other processes use it")
+	require.Empty(t, b.Sessions)
 
-	p = provider(t, c.options(), t.TempDir())
+	p = provider(t, through(c), t.TempDir())
 	require.NoError(t, p.Remove(t.Context(), "u", "t"))
 	require.NoError(t, p.Remove(t.Context(), "u", "t"), "404 means gone")
-	require.Equal(t, "DELETE /api/sandboxes/"+sandbox.MachineID("u", "t"), c.deletes[0])
+	require.Equal(t, "DELETE /api/sandboxes/"+sandbox.MachineID("u", "t"), c.Deletes[0])
 }
 
 func TestIdleMachineEndsWithItsFilesKept(t *testing.T) {
 	t.Parallel()
-	b := newBox(t)
-	c := newCluster(t, b)
-	o := c.options()
+	b := testkit.NewMachine(t)
+	c := testkit.NewCluster(t, b)
+	o := through(c)
 	o.Idle = 2 * time.Second
 	box := acquire(t, provider(t, o, t.TempDir()), "t")
 	run(t, box, "true")
-	require.NoError(t, os.WriteFile(b.dir+"/mnt/user-data/workspace/late.txt", []byte("late"), 0o644))
+	require.NoError(t, os.WriteFile(b.Dir+"/mnt/user-data/workspace/late.txt", []byte("late"), 0o644))
 	require.Eventually(t, func() bool {
-		c.mu.Lock()
-		defer c.mu.Unlock()
-		return len(c.deletes) == 1
+		var ended int
+		c.Set(func() { ended = len(c.Deletes) })
+		return ended == 1
 	}, 60*time.Second, 20*time.Millisecond)
 	require.Equal(t, "late", read(t, box, "late.txt"))
 }

@@ -14,13 +14,14 @@ import (
 	"pgregory.net/rapid"
 
 	"deerflow/internal/sandbox"
+	"deerflow/internal/testkit"
 )
 
 func TestFilesGoBothWays(t *testing.T) {
 	t.Parallel()
-	b := newBox(t)
+	b := testkit.NewMachine(t)
 	root := t.TempDir()
-	p := provider(t, newCluster(t, b).options(), root)
+	p := provider(t, through(testkit.NewCluster(t, b)), root)
 	box := acquire(t, p, "t")
 	write(t, box, "in.txt", "from here")
 	write(t, box, "sub/dir/ü 'x'.txt", "deep")
@@ -49,22 +50,22 @@ func TestFilesGoBothWays(t *testing.T) {
 	require.Equal(t, "edited", read(t, box, "in.txt"))
 
 	// Nothing to do: three looks, no archive.
-	b.set(func() { b.calls = nil })
+	b.Set(func() { b.Calls = nil })
 	run(t, box, "true")
-	require.NotContains(t, strings.Join(b.calls, "\n"), "/v1/file/")
+	require.NotContains(t, strings.Join(b.Calls, "\n"), "/v1/file/")
 }
 
 // What a command left in the background writes later is there for a file tool.
 func TestBackgroundWritesAreSeen(t *testing.T) {
 	t.Parallel()
-	b := newBox(t)
-	p := provider(t, newCluster(t, b).options(), t.TempDir())
+	b := testkit.NewMachine(t)
+	p := provider(t, through(testkit.NewCluster(t, b)), t.TempDir())
 	box := acquire(t, p, "t")
 	run(t, box, "true")
-	require.NoError(t, os.WriteFile(filepath.Join(b.dir, "mnt/user-data/workspace/build.log"), []byte("done"), 0o644))
+	require.NoError(t, os.WriteFile(filepath.Join(b.Dir, "mnt/user-data/workspace/build.log"), []byte("done"), 0o644))
 	require.Eventually(t, func() bool { return read(t, acquire(t, p, "t"), "build.log") == "done" }, 30*time.Second, 50*time.Millisecond)
 	// A machine that does not answer does not hold up file tools.
-	b.set(func() { b.status = http.StatusBadGateway })
+	b.Set(func() { b.Status = http.StatusBadGateway })
 	time.Sleep(refreshPause + 10*time.Millisecond) // else it would not be asked
 	require.Equal(t, "done", read(t, acquire(t, p, "t"), "build.log"))
 }
@@ -73,69 +74,71 @@ func TestBackgroundWritesAreSeen(t *testing.T) {
 // kept, and the model is told.
 func TestJ07LostMachine(t *testing.T) {
 	t.Parallel()
-	first := newBox(t)
-	c := newCluster(t, first)
-	p := provider(t, c.options(), t.TempDir())
+	first := testkit.NewMachine(t)
+	c := testkit.NewCluster(t, first)
+	p := provider(t, through(c), t.TempDir())
 	box := acquire(t, p, "t")
 	require.Empty(t, run(t, box, "echo work > w.txt; echo out > /mnt/user-data/outputs/o.txt").Notice)
 
-	second := newBox(t)
-	c.set(func() { c.current = second })
-	first.stop() // connection refused
+	second := testkit.NewMachine(t)
+	c.Set(func() { c.Current = second })
+	first.Stop() // connection refused
 	r := run(t, box, "cat w.txt /mnt/user-data/outputs/o.txt")
 	require.Equal(t, "work\nout\n", r.Stdout)
 	require.Equal(t, sandbox.Remade, r.Notice)
-	require.Len(t, c.creates, 2)
+	require.Len(t, c.Creates, 2)
 	require.Empty(t, run(t, box, "true").Notice, "it is told once")
 
 	// 404 from what stands in front of a machine that is gone.
-	third := newBox(t)
-	c.set(func() { c.current = third })
-	second.set(func() { second.status = http.StatusNotFound })
+	third := testkit.NewMachine(t)
+	c.Set(func() { c.Current = third })
+	second.Set(func() { second.Status = http.StatusNotFound })
 	require.Equal(t, "work\n", run(t, box, "cat w.txt").Stdout)
 
 	// Restarted behind our back, at the same address: its files are gone, ours stay.
-	third.wipe()
+	// That it is another one is seen although the first answer is lost on its way.
+	third.Wipe()
+	third.Set(func() { third.Cut = 1 })
 	r = run(t, box, "cat w.txt")
 	require.Equal(t, "work\n", r.Stdout)
 	require.Equal(t, sandbox.Remade, r.Notice)
 	require.Equal(t, "work\n", read(t, box, "w.txt"))
 
 	// Gone for good: not available, and nothing is destroyed.
-	third.stop()
+	third.Stop()
 	_, err := box.Exec(t.Context(), sandbox.Command{Line: "true"})
 	require.ErrorIs(t, err, sandbox.ErrUnavailable)
-	require.Empty(t, c.deletes)
+	require.Empty(t, c.Deletes)
 }
 
 // Another process finds the machine and takes over where the first was.
 func TestAnotherProcessGoesOn(t *testing.T) {
 	t.Parallel()
-	b := newBox(t)
-	c := newCluster(t, b)
+	b := testkit.NewMachine(t)
+	c := testkit.NewCluster(t, b)
 	root := t.TempDir()
-	run(t, acquire(t, provider(t, c.options(), root), "t"), "echo 1 > a.txt")
-	r := run(t, acquire(t, provider(t, c.options(), root), "t"), "cat a.txt; echo 2 > a.txt")
+	run(t, acquire(t, provider(t, through(c), root), "t"), "echo 1 > a.txt")
+	r := run(t, acquire(t, provider(t, through(c), root), "t"), "cat a.txt; echo 2 > a.txt")
 	require.Equal(t, "1\n", r.Stdout)
 	require.Empty(t, r.Notice)
-	box := acquire(t, provider(t, c.options(), root), "t")
+	box := acquire(t, provider(t, through(c), root), "t")
 	require.Equal(t, "2\n", read(t, box, "a.txt"))
 }
 
 func TestMountedMachineGetsNoCopy(t *testing.T) {
 	t.Parallel()
-	b := newBox(t)
+	b := testkit.NewMachine(t)
 	root := t.TempDir()
 	data := filepath.Join(root, "u/threads/t/user-data")
 	require.NoError(t, os.MkdirAll(data, 0o755))
-	require.NoError(t, os.Symlink(data, filepath.Join(b.dir, "mnt/user-data")))
-	o := newCluster(t, b).options()
+	require.NoError(t, os.Symlink(data, filepath.Join(b.Dir, "mnt/user-data")))
+	o := through(testkit.NewCluster(t, b))
 	o.Mounted = true
 	box := acquire(t, provider(t, o, root), "t")
 	write(t, box, "a.txt", "here")
 	require.Equal(t, "here", run(t, box, "cat a.txt; echo 1 > b.txt").Stdout)
 	require.Equal(t, "1\n", read(t, box, "b.txt"))
-	require.NotContains(t, strings.Join(b.calls, "\n"), "/v1/file/")
+	require.NotContains(t, strings.Join(b.Calls, "\n"), "/v1/file/")
 }
 
 func TestBaseURLForEachThread(t *testing.T) {
