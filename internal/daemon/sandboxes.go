@@ -78,6 +78,17 @@ func (d *Daemon) sandboxProvider(ctx context.Context) (sandbox.Provider, error) 
 	return sandbox.NewLocal(o)
 }
 
+// privatePaths are the files of this server: its data, its configuration and the
+// variables beside it.
+func (d *Daemon) privatePaths() []string {
+	paths := []string{d.dataDir}
+	if file := d.Config.Path; file != "" {
+		dir := filepath.Dir(file)
+		paths = append(paths, file, filepath.Join(dir, ".env"), filepath.Join(dir, "extensions_config.json"))
+	}
+	return paths
+}
+
 // hostBaseVariable is the data directory as the Docker engine sees it.
 const hostBaseVariable = "DEER_FLOW_HOST_BASE_DIR"
 
@@ -101,15 +112,4 @@ func environment(c *config.Config) map[string]string {
 		env[name] = value.Reveal()
 	}
 	return env
-}
-
-// privatePaths are the files of this server: its data, its configuration and the
-// variables beside it.
-func (d *Daemon) privatePaths() []string {
-	paths := []string{d.dataDir}
-	if file := d.Config.Path; file != "" {
-		dir := filepath.Dir(file)
-		paths = append(paths, file, filepath.Join(dir, ".env"), filepath.Join(dir, "extensions_config.json"))
-	}
-	return paths
 }

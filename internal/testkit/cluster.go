@@ -44,6 +44,8 @@ func NewCluster(t testing.TB, first *Machine) *Cluster {
 			_ = json.NewDecoder(r.Body).Decode(&in)
 			c.Creates = append(c.Creates, in)
 			_ = json.NewEncoder(w).Encode(map[string]string{"sandbox_id": in.ID, "sandbox_url": c.Current.server.URL + "/", "status": "Running"})
+		case r.Method == http.MethodGet:
+			_, _ = io.WriteString(w, `{"sandboxes":[],"count":0}`)
 		default:
 			c.Deletes = append(c.Deletes, r.Method+" "+r.URL.Path)
 			if len(c.Deletes) > 1 {

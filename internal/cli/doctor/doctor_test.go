@@ -103,6 +103,9 @@ func TestConfig(t *testing.T) {
 func TestSandbox(t *testing.T) {
 	const models = "models:\n  - {name: a, use: demo, model: m}\n"
 	dir := t.TempDir()
+	t.Setenv("DOCKER_HOST", "unix://"+filepath.Join(dir, "no.sock"))
+	machine, gone := testkit.NewMachine(t), testkit.NewMachine(t)
+	gone.Stop()
 	t.Setenv("PATH", dir)
 	v := newVisit(t)
 	for _, c := range []struct {
@@ -114,7 +117,9 @@ func TestSandbox(t *testing.T) {
 		{"sandbox: {allow_host_bash: true}", Warn, "local: the model may run shell commands on this machine, as the user who runs the server; bubblewrap: "},
 		{"sandbox: {use: bubblewrap}", Fail, "bubblewrap: there is no program bwrap"},
 		{"sandbox: {use: local}", OK, "local: no shell commands"},
-		{"sandbox: {use: docker}", OK, "docker: commands do not run on this machine"},
+		{"sandbox: {use: docker}", Fail, "no Docker engine answers at unix://" + dir},
+		{"sandbox: {use: remote, base_url: '" + machine.URL() + "'}", OK, "remote: commands run on other machines"},
+		{"sandbox: {use: remote, provisioner_url: '" + gone.URL() + "', provisioner_api_key: k}", Fail, "the provisioner at " + gone.URL()},
 	} {
 		v.config(models + c.sandbox + "\n")
 		_, checks := v.run()

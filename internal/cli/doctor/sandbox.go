@@ -7,6 +7,8 @@ import (
 
 	"deerflow/config"
 	"deerflow/internal/sandbox"
+	"deerflow/internal/sandbox/docker"
+	"deerflow/internal/sandbox/remote"
 )
 
 // wallFix is what to do where commands cannot be walled in.
@@ -19,8 +21,11 @@ func (e *exam) sandbox(ctx context.Context) []Check {
 		return []Check{c}
 	}
 	s := e.config.Sandbox
-	if s.Use != "" && s.Use != config.SandboxBubblewrap {
+	switch s.Use {
+	case config.SandboxLocal:
 		return []Check{unwalled(c, s)}
+	case config.SandboxDocker, config.SandboxRemote:
+		return []Check{away(ctx, c, s)}
 	}
 	err := tryWall(ctx, s.Network)
 	switch {
@@ -44,8 +49,6 @@ func (e *exam) sandbox(ctx context.Context) []Check {
 func unwalled(c Check, s config.Sandbox) Check {
 	c.Status = OK
 	switch {
-	case s.Use != "" && s.Use != config.SandboxLocal:
-		c.Detail = s.Use + ": commands do not run on this machine"
 	case !s.AllowHostBash:
 		c.Detail = "local: no shell commands (sandbox.allow_host_bash is false)"
 	default:
@@ -54,6 +57,29 @@ func unwalled(c Check, s config.Sandbox) Check {
 			c.Status, c.Fix = Warn, "that user is root now: run the server as another one, or use a sandbox with a wall (docs/sandboxes.md)"
 		}
 	}
+	return c
+}
+
+// away is the check of a sandbox whose commands run elsewhere: whether somebody is
+// there to run them.
+func away(ctx context.Context, c Check, s config.Sandbox) Check {
+	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
+	defer cancel()
+	var err error
+	if s.Use == config.SandboxDocker {
+		c.Detail, c.Fix = "docker: commands run in containers of "+s.Image, "start a Docker engine, or name it in DOCKER_HOST"
+		err = docker.Check(ctx)
+	} else {
+		c.Detail, c.Fix = "remote: commands run on other machines", "start it, or mend sandbox.base_url or sandbox.provisioner_url and its key"
+		err = remote.Check(ctx, remote.Options{
+			BaseURL: s.BaseURL, APIKey: s.APIKey.Reveal(), ProvisionerURL: s.ProvisionerURL, ProvisionerKey: s.ProvisionerAPIKey.Reveal(),
+		})
+	}
+	if err != nil {
+		c.Status, c.Detail = Fail, err.Error()
+		return c
+	}
+	c.Status, c.Fix = OK, ""
 	return c
 }
 

@@ -5,9 +5,11 @@ import (
 	"errors"
 	"io"
 	"log/slog"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -126,7 +128,12 @@ func TestTimeoutAndStop(t *testing.T) {
 			e.mu.Lock()
 			defer e.mu.Unlock()
 			for _, p := range e.execs {
-				require.True(t, p.ended || !p.started || !strings.Contains(strings.Join(p.request.Cmd, " "), line), "the command goes on")
+				if p.started && strings.Contains(strings.Join(p.request.Cmd, " "), line) {
+					require.True(t, p.ended, "the command goes on")
+					require.Eventually(t, func() bool {
+						return errors.Is(syscall.Kill(-p.cmd.Process.Pid, 0), syscall.ESRCH)
+					}, 30*time.Second, 10*time.Millisecond, "something of it goes on")
+				}
 			}
 		})
 	}
@@ -296,6 +303,32 @@ func TestEngineFailures(t *testing.T) {
 	require.NoError(t, err)
 	_, err = New(t.Context(), Options{Data: t.TempDir(), Client: c})
 	require.ErrorContains(t, err, "no Docker engine answers at unix://")
+}
+
+// The worker dies: what it ran ends all the same, and leaves nothing that waits.
+func TestLauncherEndsByItself(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	pid := filepath.Join(dir, "pid")
+	launch := func(line, seconds string) *exec.Cmd {
+		cmd := exec.Command("/bin/sh", "-c", launcher, line, pid, seconds)
+		cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+		return cmd
+	}
+	gone := func(cmd *exec.Cmd) func() bool {
+		return func() bool { return errors.Is(syscall.Kill(-cmd.Process.Pid, 0), syscall.ESRCH) }
+	}
+	late := launch("trap '' TERM; sleep 300; sleep 300", "1")
+	require.Error(t, late.Run())
+	require.Eventually(t, gone(late), 30*time.Second, 10*time.Millisecond)
+
+	quick := launch("exit 4", "300")
+	err := quick.Run()
+	var exit *exec.ExitError
+	require.ErrorAs(t, err, &exit)
+	require.Equal(t, 4, exit.ExitCode())
+	require.Eventually(t, gone(quick), 30*time.Second, 10*time.Millisecond)
+	require.NoFileExists(t, pid)
 }
 
 // TestRealEngine runs where an engine answers.

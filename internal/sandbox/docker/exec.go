@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -29,10 +30,21 @@ const (
 	endTimeout = 5 * time.Second
 )
 
-// launcher keeps the process id of the shell for the end of the command, so that a
-// command that empties its environment is found too. The first argument is the
-// command, the second the file.
-const launcher = `echo $$ >"$1"; if command -v bash >/dev/null; then bash -c "$0"; else sh -c "$0"; fi; s=$?; rm -f "$1"; exit $s`
+// launcher runs a command. It keeps the process id of the shell for the end of the
+// command, so that one that empties its environment is found too, and ends the command
+// itself when its time is long over: the worker that would do it may have died. The
+// arguments are the command, the file of the process id, and the seconds.
+const launcher = `echo $$ >"$1"
+(trap 'kill $!; exit' TERM; sleep "$2" & wait $! && kill -KILL -$$) >/dev/null 2>&1 &
+w=$!
+if command -v bash >/dev/null; then bash -c "$0"; else sh -c "$0"; fi
+s=$?
+kill $w
+rm -f "$1"
+exit $s`
+
+// overtime is how long after its time a command ends by itself.
+const overtime = 10 * time.Second
 
 // exec runs a command in a container. The error is [errLost] when it did not start
 // because there is no container.
@@ -47,7 +59,7 @@ func (r *Runner) exec(ctx context.Context, m *machine, j sandbox.Job) (sandbox.E
 	defer cancel()
 	c, err := r.start(ctx, watched, m, client.ExecCreateOptions{
 		User: r.o.User, Env: env, WorkingDir: j.Dir, AttachStdout: true, AttachStderr: true,
-		Cmd: []string{"/bin/sh", "-c", launcher, j.Line, pidFile(mark)},
+		Cmd: []string{"/bin/sh", "-c", launcher, j.Line, pidFile(mark), strconv.Itoa(int((j.Timeout + overtime).Seconds()))},
 	})
 	if err != nil {
 		return sandbox.ExecResult{}, err
@@ -173,9 +185,9 @@ func (r *Runner) endCommand(ctx context.Context, m *machine, c *command, mark st
 	ctx, cancel := context.WithTimeout(ctx, endTimeout)
 	defer cancel()
 	script := strings.Join([]string{
-		fmt.Sprintf("g=$(cat %[1]s 2>/dev/null) && rm -f %[1]s && kill -TERM -- -$g 2>/dev/null", pidFile(mark)),
+		fmt.Sprintf("g=$(cat %[1]s 2>/dev/null) && rm -f %[1]s && kill -TERM -$g 2>/dev/null", pidFile(mark)),
 		sandbox.EndScript(mark),
-		"[ -n \"$g\" ] && kill -KILL -- -$g 2>/dev/null",
+		"[ -n \"$g\" ] && kill -KILL -$g 2>/dev/null",
 		":",
 	}, "\n")
 	// It has no mark, so it does not end itself.

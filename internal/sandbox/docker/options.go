@@ -102,10 +102,10 @@ func New(ctx context.Context, o Options) (*Runner, error) {
 			return nil, fmt.Errorf("docker sandbox: %w", err)
 		}
 	}
-	r := &Runner{o: o, docker: o.Client}
-	if err := r.Ping(ctx); err != nil {
+	if err := ping(ctx, o.Client); err != nil {
 		return nil, err
 	}
+	r := &Runner{o: o, docker: o.Client}
 	r.pool = pool.New(pool.Options[*machine]{Max: o.Replicas, Idle: o.Idle, End: r.end, Logger: o.Logger})
 	if err := r.adopt(ctx); err != nil {
 		r.pool.Close(ctx)
@@ -114,12 +114,20 @@ func New(ctx context.Context, o Options) (*Runner, error) {
 	return r, nil
 }
 
-// Ping reports why no engine can be used.
-func (r *Runner) Ping(ctx context.Context) error {
+// Check reports why the engine that the environment names cannot be used.
+func Check(ctx context.Context) error {
+	c, err := client.New(client.FromEnv)
+	if err != nil {
+		return fmt.Errorf("docker sandbox: %w", err)
+	}
+	return errors.Join(ping(ctx, c), c.Close())
+}
+
+func ping(ctx context.Context, c *client.Client) error {
 	ctx, cancel := context.WithTimeout(ctx, pingTimeout)
 	defer cancel()
-	if _, err := r.docker.Ping(ctx, client.PingOptions{NegotiateAPIVersion: true}); err != nil {
-		return fmt.Errorf("docker sandbox: no Docker engine answers at %s (DOCKER_HOST names another one): %w", r.docker.DaemonHost(), err)
+	if _, err := c.Ping(ctx, client.PingOptions{NegotiateAPIVersion: true}); err != nil {
+		return fmt.Errorf("docker sandbox: no Docker engine answers at %s (DOCKER_HOST names another one): %w", c.DaemonHost(), err)
 	}
 	return nil
 }

@@ -207,6 +207,19 @@ func TestWrongAnswers(t *testing.T) {
 	}
 }
 
+func TestCheck(t *testing.T) {
+	t.Parallel()
+	b := testkit.NewMachine(t)
+	c := testkit.NewCluster(t, b)
+	require.NoError(t, Check(t.Context(), through(c)))
+	require.ErrorContains(t, Check(t.Context(), Options{ProvisionerURL: c.URL(), ProvisionerKey: "bad"}), "sandbox.provisioner_api_key")
+	require.NoError(t, Check(t.Context(), Options{BaseURL: b.URL()}))
+	b.Set(func() { b.Key = "k" })
+	require.ErrorContains(t, Check(t.Context(), Options{BaseURL: b.URL()}), "sandbox.api_key")
+	b.Stop()
+	require.ErrorContains(t, Check(t.Context(), Options{BaseURL: b.URL()}), "the sandbox at "+b.URL())
+}
+
 func TestAPIKey(t *testing.T) {
 	t.Parallel()
 	b := testkit.NewMachine(t)
