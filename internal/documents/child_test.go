@@ -28,7 +28,7 @@ func inChild(t *testing.T, how string, timeout time.Duration) *Child {
 
 func TestChild(t *testing.T) {
 	t.Parallel()
-	c := inChild(t, "well", time.Minute)
+	c := inChild(t, "well", 5*time.Minute)
 	doc, err := c.Convert(t.Context(), "a.pdf", bytes.NewReader(testkit.PDF("# Of the child\nsome text that is no heading, and long enough")))
 	require.NoError(t, err)
 	require.Equal(t, 1, doc.Pages)
@@ -55,7 +55,7 @@ func TestAChildThatDoesNotComeToItsEnd(t *testing.T) {
 	for how, want := range map[string]string{
 		"crash": "it crashes its reader: panic: the parser is lost", "memory": "it crashes its reader: ", "babble": "its reader gave no answer", "hang": "it took longer than 2s",
 	} {
-		limit := time.Minute
+		limit := 5 * time.Minute
 		if how == "hang" {
 			limit = 2 * time.Second
 		}

@@ -29,6 +29,13 @@ func TestMain(m *testing.M) {
 		}
 		defer func() { _ = os.RemoveAll(dir) }()
 		cache = dir
+		// Once, before tests that run side by side would all do it.
+		_, stop, err := startEngine(context.Background(), cache)
+		if err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			return 1
+		}
+		stop()
 		return m.Run()
 	}())
 }

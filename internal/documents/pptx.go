@@ -158,8 +158,9 @@ func (s *slide) table(tbl *node) [][]string {
 		tcs := tr.all("tc")
 		row := make([]string, 0, len(tcs))
 		for _, tc := range tcs {
-			var lines []string
-			for _, p := range tc.child("txBody").all("p") {
+			paragraphs := tc.child("txBody").all("p")
+			lines := make([]string, 0, len(paragraphs))
+			for _, p := range paragraphs {
 				lines = append(lines, slideText(p, s.relations))
 			}
 			row = append(row, strings.Join(lines, "\n"))
