@@ -79,20 +79,25 @@ func mark(s string) int {
 	if strings.HasPrefix(s, ">") {
 		return 1
 	}
-	n := 0
-	for n < len(s) && n < 9 && s[n] >= '0' && s[n] <= '9' {
-		n++
-	}
-	switch {
-	case n > 0 && n < len(s) && (s[n] == '.' || s[n] == ')'), n == 0 && s != "" && strings.IndexByte("-*+", s[0]) >= 0:
-		n++
-	default:
-		return 0
-	}
-	if n < len(s) && s[n] != ' ' && s[n] != '\t' {
+	n := sign(s)
+	if n > 0 && n < len(s) && s[n] != ' ' && s[n] != '\t' {
 		return 0
 	}
 	return n
+}
+
+// sign is the length of "-", "*", "+", "1." or "1)".
+func sign(s string) int {
+	rest := strings.TrimLeft(s, "0123456789")
+	digits := len(s) - len(rest)
+	signs := "-*+"
+	if digits > 0 {
+		signs = ".)"
+	}
+	if digits > 9 || rest == "" || strings.IndexByte(signs, rest[0]) < 0 {
+		return 0
+	}
+	return digits + 1
 }
 
 // brokenWords puts a space into words with more links than any word has.
