@@ -23,6 +23,7 @@ const (
 	checkTimeout = 3 * time.Second
 	maxSearched  = 50      // addresses of a document
 	maxReport    = 2 << 20 // bytes of a file
+	maxMarked    = 50      // flags that stand on the message, which every reader gets
 )
 
 // checkAnswer judges the citations of a message that ends a loop, and stamps it
@@ -36,7 +37,9 @@ func (a *Activities) checkAnswer(ctx context.Context, ref step.Ref, m *thread.Me
 		return nil
 	}
 	if len(check.Flags) > 0 {
-		m.SetKwarg(evidence.KeyCitations, map[string]any{"citations": check.Citations, "flags": check.Flags})
+		m.SetKwarg(evidence.KeyCitations, map[string]any{
+			"citations": check.Citations, "flagged": len(check.Flags), "flags": check.Flags[:min(len(check.Flags), maxMarked)],
+		})
 	}
 	return []evidence.Check{check}
 }

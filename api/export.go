@@ -127,7 +127,7 @@ func (s *Server) reportOf(ctx context.Context, view *store.View, virtual string)
 	if ext := strings.ToLower(path.Ext(virtual)); ext != ".md" && ext != ".markdown" {
 		return nil, "", fail(http.StatusBadRequest, "Only Markdown files can be exported, not %s", virtual)
 	}
-	data, err := s.readWhole(ctx, t, virtual, export.MaxMarkdown)
+	data, err := s.readWhole(ctx, t, virtual, maxHashed)
 	if err != nil {
 		return nil, "", artifactError(err, virtual)
 	}

@@ -45,7 +45,8 @@ func TestExportOfAFile(t *testing.T) {
 	e := newEnv(t)
 	e.answered(t, "x")
 	e.output(t, "sub/r.md", "# R\n\nsays [A](https://a.org/x)\n")
-	e.output(t, "large.md", strings.Repeat("x", export.MaxMarkdown+1))
+	e.output(t, "large.md", strings.Repeat("x", maxHashed+1))
+	e.output(t, "long.md", strings.Repeat("x", export.MaxMarkdown+1))
 	e.output(t, "data.csv", "a,b")
 	path := "/threads/t/export?path=/mnt/user-data/outputs/"
 	e.check(t, scenario{method: "GET", path: path + "sub/r.md", status: 200, want: []string{"# R", "[A](<https://a.org/x>): read on 2026-01-25"}, headers: map[string]string{
@@ -54,6 +55,8 @@ func TestExportOfAFile(t *testing.T) {
 	e.check(t, scenario{method: "GET", path: path + "none.md", status: 404})
 	e.check(t, scenario{method: "GET", path: path + "data.csv", status: 400})
 	e.check(t, scenario{method: "GET", path: path + "large.md", status: 413})
+	e.check(t, scenario{method: "GET", path: path + "long.md", status: 200})
+	e.check(t, scenario{method: "GET", path: path + "long.md&format=html", status: 413, want: []string{"export it as md"}})
 	for _, out := range []string{"/etc/passwd.md", "/mnt/user-data/outputs/../../x.md", "/mnt/user-data/secret/x.md"} {
 		e.check(t, scenario{method: "GET", path: "/threads/t/export?path=" + out, status: 403})
 	}

@@ -62,8 +62,10 @@ func (e *env) output(t *testing.T, name, content string) string {
 func TestSourcesOfAThread(t *testing.T) {
 	t.Parallel()
 	e := newEnv(t)
-	run := e.answered(t, "x", evidence.Check{Place: evidence.PlaceAnswer, Citations: 2, Fetched: 1, Unknown: 1, Keys: []string{"a.org/y", "n.org"},
-		Flags: []evidence.Flag{{URL: "https://n.org", Form: evidence.FormCitation, Grade: evidence.Unknown}}})
+	run := e.answered(t, "x", evidence.Check{
+		Place: evidence.PlaceAnswer, Citations: 2, Fetched: 1, Unknown: 1, Keys: []string{"a.org/y", "n.org"},
+		Flags: []evidence.Flag{{URL: "https://n.org", Form: evidence.FormCitation, Grade: evidence.Unknown}},
+	})
 	var list struct {
 		Sources []sourceShape `json:"sources"`
 		Count   int           `json:"count"`

@@ -143,7 +143,7 @@ func (c *threadsCommand) export() *cobra.Command {
 		Short: "Write a whole thread as Markdown or JSON, or its report as a document",
 		Long: `Writes a whole thread as Markdown or JSON. With --report, or as HTML or PDF, writes its last
 answer, or the file that --path names, with what its citations rest on.`,
-		Args:  cobra.ExactArgs(1),
+		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return c.with(cmd.Context(), func(ctx context.Context, s *threads.Session) error { return s.Export(ctx, args[0], o) })
 		},

@@ -15,7 +15,8 @@ import (
 
 // Bounds of what is looked at in one document.
 const (
-	maxDocument  = 2 << 20 // bytes
+	maxDocument  = 512 << 10 // bytes
+	maxParagraph = 8 << 10   // bytes; longer ones are looked at in pieces
 	maxCitations = 500
 	maxTitle     = 200 // characters
 )
@@ -55,7 +56,7 @@ func Citations(document string) []Citation {
 	if len(document) > maxDocument {
 		document = strings.ToValidUTF8(document[:maxDocument], "")
 	}
-	source := []byte(document)
+	source := []byte(Tame(document, maxParagraph))
 	pc := parser.NewContext()
 	root := markdown.Parser().Parse(text.NewReader(source), parser.WithContext(pc))
 	c := collector{at: map[string]int{}}

@@ -162,7 +162,7 @@ func TestPDFOfOddDocuments(t *testing.T) {
 	for _, text := range []string{
 		"", "#", "- \n- \n", "| a |\n|---|\n", "|a|b|\n|-|-|\n|" + strings.Repeat("long ", 4000) + "|x|\n", "```\n" + strings.Repeat("x", 3000) + "\n```",
 		strings.Repeat("> ", 60) + "deep", strings.Repeat("- a\n  ", 40), strings.Repeat("W", 5000), "a\u200b\u00adb\ufe0f", "![](x.png)", "[](https://a.org)",
-		"1. " + strings.Repeat("漢字", 500), "<div>\n\nx</div>", "a<br>b  \nc",
+		"1. " + strings.Repeat("漢字", 500), strings.Repeat(">", 50_000), strings.Repeat("[a](", 10_000), strings.Repeat("*_a", 10_000), "<div>\n\nx</div>", "a<br>b  \nc",
 	} {
 		out, err := (&Report{Markdown: text}).PDF(t.Context(), nil)
 		require.NoError(t, err, "%.40q", text)

@@ -11,6 +11,8 @@ import (
 
 	"github.com/microcosm-cc/bluemonday"
 	"github.com/yuin/goldmark/ast"
+
+	"deerflow/internal/evidence"
 )
 
 // Bounds of the images in a page.
@@ -74,7 +76,7 @@ var policy = func() *bluemonday.Policy {
 // HTML is the document as a page that needs nothing else: its style and its images
 // are in it, no script is, and it loads nothing.
 func (r *Report) HTML() ([]byte, error) {
-	source := []byte(r.Text())
+	source := []byte(evidence.Tame(r.Text(), maxBlock))
 	if len(source) > MaxMarkdown {
 		return nil, ErrTooLong
 	}

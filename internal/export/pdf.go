@@ -10,6 +10,8 @@ import (
 
 	"github.com/signintech/gopdf"
 	"github.com/yuin/goldmark/ast"
+
+	"deerflow/internal/evidence"
 )
 
 // maxPages bounds a PDF.
@@ -32,7 +34,7 @@ type PDF struct {
 // characters that the fonts of this program lack; those of this machine come
 // after them.
 func (r *Report) PDF(ctx context.Context, fonts []string) (out PDF, err error) {
-	source := []byte(r.Text())
+	source := []byte(evidence.Tame(r.Text(), maxBlock))
 	if len(source) > MaxMarkdown {
 		return PDF{}, ErrTooLong
 	}

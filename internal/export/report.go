@@ -11,7 +11,11 @@ import (
 )
 
 // MaxMarkdown bounds the documents that are exported as HTML and PDF, in bytes.
-const MaxMarkdown = 2 << 20
+const MaxMarkdown = 512 << 10
+
+// maxBlock is the length from which a block without an empty line is broken up, in
+// bytes: see [evidence.Tame].
+const maxBlock = 64 << 10
 
 // ErrTooLong is the error of a document that is too long to be exported.
 var ErrTooLong = errors.New("the document is too long")

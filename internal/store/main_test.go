@@ -143,8 +143,10 @@ func empty(tb testing.TB, url string) {
 	tb.Helper()
 	db, err := sql.Open("pgx", url)
 	require.NoError(tb, err)
-	for _, table := range []string{"events", "messages", "claims", "checkpoints", "runs", "threads", "plans", "api_keys",
-		"texts", "text_refs", "sources", "citations", "baselines", "file_changes"} {
+	for _, table := range []string{
+		"events", "messages", "claims", "checkpoints", "runs", "threads", "plans", "api_keys",
+		"texts", "text_refs", "sources", "citations", "baselines", "file_changes",
+	} {
 		_, err := db.ExecContext(context.Background(), "DELETE FROM "+table)
 		require.NoError(tb, err)
 	}
