@@ -40,7 +40,7 @@ func (d *Daemon) apiSettings() api.Settings {
 		Uploads: api.UploadLimits{
 			MaxFiles: c.Uploads.MaxFiles, MaxFileSize: c.Uploads.MaxFileSize, MaxTotalSize: c.Uploads.MaxTotalSize,
 		},
-		ExportFonts: c.Export.PDFFonts,
+		ExportFonts:      c.Export.PDFFonts,
 		ConvertDocuments: c.Uploads.AutoConvertDocuments,
 	}
 }
