@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 )
 
@@ -33,6 +34,8 @@ type Machine struct {
 	Status    int    // of all calls; 0 is an answer
 	Key       string // that callers need; empty: none
 	Cut       int    // so many answers to commands with an environment are lost on their way
+
+	stopped bool
 }
 
 // NewMachine starts a machine, which ends with the test.
@@ -73,8 +76,14 @@ func NewMachine(t testing.TB) *Machine {
 // URL is where it answers.
 func (b *Machine) URL() string { return b.server.URL }
 
-// Stop ends the machine: connections are refused.
+// Stop ends the machine with its commands: connections are refused.
 func (b *Machine) Stop() {
+	b.Set(func() {
+		b.stopped = true
+		for _, cmd := range b.Running {
+			_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
+		}
+	})
 	b.server.CloseClientConnections()
 	b.server.Close()
 }

@@ -50,7 +50,12 @@ func (b *Machine) start(session, line string, env map[string]string, split bool,
 		b.t.Error(err)
 		return "", "", -1, false
 	}
-	b.Set(func() { b.Running[session] = cmd })
+	b.Set(func() {
+		b.Running[session] = cmd
+		if b.stopped {
+			_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
+		}
+	})
 	late := make(chan struct{})
 	clock := time.AfterFunc(limit, func() {
 		close(late)
