@@ -83,9 +83,24 @@ func (s *Server) stopRun(ctx context.Context, t *store.Thread, run *store.Run, a
 	case refusal(err) == nil:
 		return err
 	}
-	now, readErr := s.run(ctx, run.ThreadID, run.ID)
-	if readErr != nil {
-		return readErr
+	return s.stopUnknown(ctx, run)
+}
+
+// stopUnknown stops a run that its thread knows nothing of. One that was
+// acknowledged without a worker, and has not reached the thread yet, ends in the
+// store: the thread drops it when it comes.
+func (s *Server) stopUnknown(ctx context.Context, run *store.Run) error {
+	now, err := s.run(ctx, run.ThreadID, run.ID)
+	if err != nil {
+		return err
+	}
+	if now.Status == thread.RunPending {
+		end := thread.End{RunID: run.ID, Status: thread.RunInterrupted, StopReason: thread.StopCancelled}
+		err := s.o.Store.EndWaiting(context.WithoutCancel(ctx), run.ThreadID, end)
+		if !errors.Is(err, store.ErrNotPending) {
+			return err
+		}
+		// It has started in this moment: it may be stopped again.
 	}
 	if now.Status == thread.RunInterrupted {
 		return nil

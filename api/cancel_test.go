@@ -8,6 +8,7 @@ import (
 
 	"deerflow/internal/step"
 	"deerflow/internal/thread"
+	"deerflow/internal/threadclient"
 )
 
 func TestCancel(t *testing.T) {
@@ -51,17 +52,36 @@ func TestCancel(t *testing.T) {
 	e.check(t, scenario{method: "POST", path: runsPath + "/" + second + "/cancel", status: 409})
 }
 
+// A run that was acknowledged without a worker and has not reached its thread is
+// stopped all the same.
+func TestCancelOfARunThatItsThreadDoesNotKnow(t *testing.T) {
+	t.Parallel()
+	e := newEnv(t)
+	e.thread(t, "t")
+	e.threads.submit = func(string, step.SubmitRun) error { return threadclient.ErrNoWorker }
+	run := e.say(t, "t", "go")
+	e.threads.cancel = func(string, step.CancelRun) error {
+		return &threadclient.RefusedError{Type: step.ErrNotCancellable, Reason: "it is not known"}
+	}
+	e.check(t, scenario{method: "POST", path: runsPath + "/" + run + "/cancel", status: 202})
+	e.check(t, scenario{method: "GET", path: runsPath + "/" + run, status: 200, want: []string{`"status":"interrupted"`, `"stop_reason":"cancelled"`}})
+	e.check(t, scenario{method: "POST", path: runsPath + "/" + run + "/cancel", status: 202})
+	require.Len(t, e.threads.cancels(), 1)
+}
+
 func TestCancelRefused(t *testing.T) {
 	t.Parallel()
 	e := newEnv(t)
+	p := e.play(t, "t")
 	run := e.say(t, "t", "go")
+	p.start(run)
 	path := runsPath + "/" + run + "/cancel"
 	for _, s := range []struct {
 		err    error
 		status int
 		want   string
 	}{
-		{refused(step.ErrNotCancellable), 409, "is not cancellable (status: pending)"},
+		{refused(step.ErrNotCancellable), 409, "is not cancellable (status: running)"},
 		{unavailableTemporal(), 503, "Temporal"},
 		{noWorker(), 202, ""},
 		{errors.New("odd"), 500, "Internal error"},

@@ -128,10 +128,11 @@ func TestCancelMany(t *testing.T) {
 	cancel(`{"thread_id":"a"}`, 422)
 	cancel(`{"status":"success"}`, 422)
 	cancel(`{"status":"all","run_ids":["x"]}`, 422)
-	e.threads.cancel = func(string, step.CancelRun) error { return refused(step.ErrNotCancellable) }
-	cancel(`{"status":"pending"}`, 204, one)
 	e.threads.cancel = func(string, step.CancelRun) error { return unavailableTemporal() }
 	cancel(`{"status":"pending"}`, 503, one)
+	e.threads.cancel = func(string, step.CancelRun) error { return refused(step.ErrNotCancellable) }
+	cancel(`{"status":"pending"}`, 204, one)
+	cancel(`{"status":"pending"}`, 204)
 }
 
 func TestDeleteRun(t *testing.T) {
