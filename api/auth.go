@@ -16,11 +16,11 @@ import (
 // publicRoutes are those that need no key: what probes and browsers ask before
 // anybody can have said who they are.
 func publicRoutes() []string {
-	routes := []string{"/openapi.json", "/docs"}
+	routes := []string{authPath + "/setup-status", authPath + "/providers"}
 	for prefix := range mounts() {
 		routes = append(routes, prefix+"/health", prefix+"/ok")
 	}
-	return append(routes, authPath+"/setup-status", authPath+"/providers")
+	return routes
 }
 
 // authenticate finds out whose request it is. While no keys are asked for,

@@ -2,6 +2,7 @@ package web
 
 import (
 	"net/http"
+	"os"
 	"slices"
 	"testing"
 
@@ -79,4 +80,19 @@ func TestPlainFetchReadsItsOptions(t *testing.T) {
 		target: "http://127.0.0.1:1/", values: map[string]any{"allow_private_addresses": true}, // nobody listens there
 	}
 	w.readsItsOptions(t, answering(said{status: http.StatusOK}))
+}
+
+// The page on the web has every option and every key.
+func TestThePageHasEveryOption(t *testing.T) {
+	t.Parallel()
+	page, err := os.ReadFile("../../../docs/web.md")
+	require.NoError(t, err)
+	for _, tool := range config.WebTools() {
+		for _, name := range tool.Options {
+			require.Contains(t, string(page), "`"+name+"`", "%s:%s", tool.Provider, tool.Tool)
+		}
+		if tool.Key != "" {
+			require.Contains(t, string(page), "`"+tool.Key+"`", tool.Provider)
+		}
+	}
 }
