@@ -16,11 +16,12 @@ import (
 // publicRoutes are those that need no key: what probes and browsers ask before
 // anybody can have said who they are.
 func publicRoutes() []string {
-	routes := []string{authPath + "/setup-status", authPath + "/providers"}
-	for prefix := range mounts() {
+	prefixes := mounts()
+	routes := make([]string, 0, 2*len(prefixes)+2)
+	for prefix := range prefixes {
 		routes = append(routes, prefix+"/health", prefix+"/ok")
 	}
-	return routes
+	return append(routes, authPath+"/setup-status", authPath+"/providers")
 }
 
 // authenticate finds out whose request it is. While no keys are asked for,

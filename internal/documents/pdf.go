@@ -73,7 +73,7 @@ func readPDF(ctx context.Context, s source) (Document, error) {
 		doc.warn(fmt.Sprintf("%d of %d pages are damaged and could not be read.", p.failed, read))
 	}
 	if read > 0 && p.letters < sparse*read {
-		doc.warn(fmt.Sprintf("The document has hardly any text on its %d pages: they are probably scanned, and what is in the pictures is missing here.", count.PageCount))
+		doc.warn(scanned(count.PageCount))
 	}
 	doc.Markdown = p.markdown()
 	return doc, nil
@@ -145,6 +145,14 @@ func (p *pdf) page(i int) {
 	if err == nil { // else it has no headings
 		page.looks = looksOf(structured.Rects)
 	}
+}
+
+// scanned is what to know of a document that is pictures of text.
+func scanned(pages int) string {
+	if pages == 1 {
+		return "The document has hardly any text on its one page: it is probably scanned, and what is in the picture is missing here."
+	}
+	return fmt.Sprintf("The document has hardly any text on its %d pages: they are probably scanned, and what is in the pictures is missing here.", pages)
 }
 
 // weight counts the letters of a line. Those of scripts that write a syllable or a
