@@ -33,7 +33,7 @@ func (a *Activities) intake(ctx context.Context, in step.StartRunInput, plan *ag
 	if err != nil {
 		return out, nil, err
 	}
-	blocks = append(blocks, filesBlock(files)...)
+	blocks = append(blocks, filesBlock(files, plan)...)
 	out.Uploads = uploadsState(files)
 	skill, guide := a.activate(ctx, in, plan, message)
 	out.Skill = skill

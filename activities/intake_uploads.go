@@ -9,6 +9,7 @@ import (
 	"path"
 	"time"
 
+	"deerflow/internal/agent"
 	"deerflow/internal/sandbox"
 	"deerflow/internal/step"
 	"deerflow/internal/thread"
@@ -122,7 +123,7 @@ func (a *Activities) outline(d *uploads.Directory, f *uploads.File, text string)
 	f.Text, f.Outline = path.Join(sandbox.Uploads, text), outline
 }
 
-func filesBlock(files []found) []thread.ContextBlock {
+func filesBlock(files []found, plan *agent.Plan) []thread.ContextBlock {
 	if len(files) == 0 {
 		return nil
 	}
@@ -130,7 +131,10 @@ func filesBlock(files []found) []thread.ContextBlock {
 	for i := range files {
 		list[i] = files[i].File
 	}
-	return []thread.ContextBlock{uploads.Block(list)}
+	return []thread.ContextBlock{uploads.Block(list, func(tool string) bool {
+		_, has := plan.Summary.Tool(tool)
+		return has
+	})}
 }
 
 func uploadsState(files []found) []thread.UploadedFile {

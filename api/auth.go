@@ -16,8 +16,9 @@ import (
 // publicRoutes are those that need no key: what probes and browsers ask before
 // anybody can have said who they are.
 func publicRoutes() []string {
-	routes := []string{"/openapi.json", "/docs"}
-	for prefix := range mounts() {
+	prefixes := mounts()
+	routes := make([]string, 0, 2*len(prefixes)+2)
+	for prefix := range prefixes {
 		routes = append(routes, prefix+"/health", prefix+"/ok")
 	}
 	return append(routes, authPath+"/setup-status", authPath+"/providers")

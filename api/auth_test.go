@@ -107,10 +107,14 @@ func TestKeysOpenTheServer(t *testing.T) {
 func TestPublicRoutesNeedNoKey(t *testing.T) {
 	t.Parallel()
 	g := newGuarded(t)
-	for _, path := range []string{"/health", "/ok", "/api/health", "/api/ok", "/api/langgraph/ok", authPath + "/setup-status", authPath + "/providers"} {
+	public := []string{
+		"/health", "/ok", "/api/health", "/api/ok", "/api/langgraph/health", "/api/langgraph/ok", authPath + "/setup-status", authPath + "/providers",
+	}
+	require.ElementsMatch(t, public, publicRoutes())
+	for _, path := range public {
 		g.check(t, scenario{method: "GET", path: path, status: 200})
 	}
-	for _, path := range []string{"/info", "/nope", "/threads/t", "/health/", "//health", "/health/../info", "/ok%2f..%2finfo"} {
+	for _, path := range []string{"/info", "/nope", "/docs", "/openapi.json", "/threads/t", "/health/", "//health", "/health/../info", "/ok%2f..%2finfo"} {
 		g.check(t, scenario{method: "GET", path: path, status: 401, want: []string{wantNoKey}})
 	}
 }

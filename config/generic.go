@@ -36,7 +36,8 @@ func (d *decoder) generic(n *yaml.Node, path string) any {
 }
 
 func (d *decoder) genericScalar(n *yaml.Node, path string) any {
-	if _, substituted := d.raw[n]; substituted {
+	if raw, substituted := d.raw[n]; substituted {
+		d.origins[path] = raw
 		return n.Value
 	}
 	switch n.ShortTag() {

@@ -14,36 +14,6 @@ func sandboxToolNames() []string {
 	return []string{"bash", "ls", "read_file", "write_file", "str_replace", "glob", "grep"}
 }
 
-// webTools are the tools that a provider can stand behind.
-func webTools() []string { return []string{"web_search", "web_fetch", "image_search", "web_capture"} }
-
-// webProvider is a provider of web tools.
-type webProvider struct {
-	tools   []string // that this version has of it
-	modules []string // names that DeerFlow's module paths use for it, beside its own
-}
-
-// webProviders are the providers of web tools by name.
-func webProviders() map[string]webProvider {
-	const search, fetch, images, capture = "web_search", "web_fetch", "image_search", "web_capture"
-	return map[string]webProvider{
-		"http":        {tools: []string{fetch}},
-		"tavily":      {tools: []string{search, fetch}},
-		"brave":       {tools: []string{search, images}},
-		"ddg":         {tools: []string{search, images}, modules: []string{"ddg_search", "duckduckgo", "image_search"}},
-		"searxng":     {tools: []string{search}},
-		"serper":      {tools: []string{search, images}},
-		"exa":         {tools: []string{search, fetch}},
-		"firecrawl":   {tools: []string{search, fetch}},
-		"fastcrw":     {tools: []string{search, fetch}},
-		"jina":        {tools: []string{fetch}, modules: []string{"jina_ai"}},
-		"groundroute": {tools: []string{search, fetch}},
-		"infoquest":   {tools: []string{search, fetch, images}},
-		"crawl4ai":    {tools: []string{fetch}},
-		"browserless": {tools: []string{fetch, capture}},
-	}
-}
-
 // ToolName returns the tool's own name, which is what the model sees: the part
 // of Use after the colon.
 func (t Tool) ToolName() string {
@@ -127,21 +97,46 @@ func (d *decoder) finishTools(c *Config) {
 		first[t.Name] = i
 	}
 	missing.warn(d, "tools that this version does not have are left out")
+	d.checkWebKeys(c)
 }
 
 // finishTool settles one entry and reports whether its tool is known.
 func (d *decoder) finishTool(t *Tool, path string) bool {
 	use, known := canonicalTool(t.Use)
-	if !known {
-		d.errorf(d.line(path, "use"), "%s.use: unknown tool %s; this version has: %s; "+
-			"a tool of your own is added as an MCP server%s", path, d.given(path+".use", t.Use),
-			strings.Join(uses(), ", "), didYouMean(t.Use, knownTools()))
+	provider, name, _ := strings.Cut(use, ":")
+	web, isWeb := webProviders()[provider]
+	switch {
+	case !known:
+		d.errorf(d.line(path, "use"), "%s.use: unknown tool %s%s (%s)", path, d.given(path+".use", t.Use), didYouMean(t.Use, knownTools()), toolsThere(provider, name))
+		return false
+	case isWeb && use == t.Use && !slices.Contains(web.tools, name): // DeerFlow's own paths are left out with a warning
+		d.errorf(d.line(path, "use"), "%s.use: %s has no %s (%s)", path, provider, name, toolsThere(provider, name))
 		return false
 	}
 	t.Use = use
 	hideSecrets(t.Options)
-	d.warnTypos(path, "is taken as an option of the tool", t.Options, fieldNames(*t), []string{"user", "uses"})
+	if isWeb {
+		d.checkWebOptions(t, path, web.options[name])
+	} else {
+		d.warnTypos(path, "is taken as an option of the tool", t.Options, fieldNames(*t), []string{"user", "uses"})
+	}
 	return true
+}
+
+// toolsThere says which tools there are beside one that is not: those of its
+// provider, who else provides it, or all of them.
+func toolsThere(provider, name string) string {
+	switch {
+	case provider == sandboxTools:
+		return sandboxTools + " has: " + strings.Join(sandboxToolNames(), ", ")
+	case slices.Contains(webTools(), name):
+		return name + " is provided by: " + strings.Join(providersOf(name), ", ")
+	}
+	kinds := []string{sandboxTools + " has " + strings.Join(sandboxToolNames(), ", ")}
+	for _, tool := range webTools() {
+		kinds = append(kinds, tool+" is provided by "+strings.Join(providersOf(tool), ", "))
+	}
+	return strings.Join(kinds, "; ")
 }
 
 // knownTools are the names to suggest for a misspelt use.

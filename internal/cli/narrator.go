@@ -2,6 +2,7 @@ package cli
 
 import (
 	"encoding/json"
+	"fmt"
 	"strings"
 	"time"
 
@@ -241,6 +242,10 @@ func (n *Narrator) result(c openCall, m *thread.Message) {
 	}
 	if m.Status == thread.ToolError {
 		n.Progress.Step(MarkFail, text, strings.TrimSpace(took+" "+m.Content.String()))
+		return
+	}
+	if code, failed := m.AdditionalKwargs[thread.KeyExitCode].(float64); failed { // as JSON has numbers
+		n.Progress.Step(MarkWarn, text, strings.TrimSpace(fmt.Sprintf("%s exit %.0f", took, code)))
 		return
 	}
 	n.Progress.Step(MarkDone, text, took)

@@ -45,6 +45,15 @@ func TestNarratorTellsToolCallsAndResults(t *testing.T) {
 	require.Equal(t, "  Let me look.\n• read_file README.md\n✓ read_file\n", tell(t, true, readTurn), "no durations in a replay")
 }
 
+// A command that ended with another code than 0 is no error of the tool, and no
+// success either.
+func TestNarratorTellsExitCodes(t *testing.T) {
+	t.Parallel()
+	require.Equal(t, "! bash exit 3\n✓ bash\n", tell(t, true, `
+		messages [{"type":"tool","name":"bash","id":"m1","tool_call_id":"c1","content":"Exit Code: 3","status":"success","additional_kwargs":{"exit_code":3}},{}]
+		messages [{"type":"tool","name":"bash","id":"m2","tool_call_id":"c2","content":"Exit Code: 3","status":"success","additional_kwargs":{}},{}]`))
+}
+
 func TestNarratorLeavesTheAnswerToTheEnd(t *testing.T) {
 	t.Parallel()
 	require.Empty(t, tell(t, false, `

@@ -94,8 +94,9 @@ type File struct {
 	VirtualPath      string `json:"virtual_path"`
 	ModifiedAt       string `json:"modified"`
 	ArtifactLocation string `json:"artifact_url"`
-	TextName         string `json:"markdown_file"`    // of the Markdown text of a document, "" for none
-	NoText           string `json:"conversion_error"` // why a document has none
+	TextName         string `json:"markdown_file"`      // of the Markdown text of a document, "" for none
+	TextWarning      string `json:"conversion_warning"` // what to know of that text
+	NoText           string `json:"conversion_error"`   // why a document has none
 }
 
 // Reference is how a message names an uploaded file, for the key "files" of its

@@ -26,7 +26,8 @@ const (
 	// engineStart is how long it may take to compile the engine, which a busy
 	// machine does slowly.
 	engineStart = time.Minute
-	// sparse is how few characters a page of a document has that is scanned.
+	// sparse is how few letters a page of a document has that is scanned, see
+	// [weight].
 	sparse = 50
 )
 
@@ -72,7 +73,7 @@ func readPDF(ctx context.Context, s source) (Document, error) {
 		doc.warn(fmt.Sprintf("%d of %d pages are damaged and could not be read.", p.failed, read))
 	}
 	if read > 0 && p.letters < sparse*read {
-		doc.warn(fmt.Sprintf("The document has hardly any text on its %d pages: they are probably scanned, and what is in the pictures is missing here.", count.PageCount))
+		doc.warn(scanned(count.PageCount))
 	}
 	doc.Markdown = p.markdown()
 	return doc, nil
@@ -113,7 +114,7 @@ type pdf struct {
 	document references.FPDF_DOCUMENT
 	pages    []pdfPage
 	failed   int
-	letters  int // characters that are no spaces
+	letters  int // by their weight
 	size     int // bytes of text
 }
 
@@ -136,7 +137,7 @@ func (p *pdf) page(i int) {
 	page.lines = pageLines(text.Text)
 	for _, line := range page.lines {
 		p.size += len(line)
-		p.letters += len([]rune(squeeze(line)))
+		p.letters += weight(line)
 	}
 	structured, err := p.engine.GetPageTextStructured(&requests.GetPageTextStructured{
 		Page: at, Mode: requests.GetPageTextStructuredModeRects, CollectFontInformation: true,
@@ -144,6 +145,27 @@ func (p *pdf) page(i int) {
 	if err == nil { // else it has no headings
 		page.looks = looksOf(structured.Rects)
 	}
+}
+
+// scanned is what to know of a document that is pictures of text.
+func scanned(pages int) string {
+	if pages == 1 {
+		return "The document has hardly any text on its one page: it is probably scanned, and what is in the picture is missing here."
+	}
+	return fmt.Sprintf("The document has hardly any text on its %d pages: they are probably scanned, and what is in the pictures is missing here.", pages)
+}
+
+// weight counts the letters of a line. Those of scripts that write a syllable or a
+// word with one count twice: such a text says as much with half of them.
+func weight(line string) int {
+	n := 0
+	for _, r := range squeeze(line) {
+		n++
+		if unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul) {
+			n++
+		}
+	}
+	return n
 }
 
 // pageLines are the lines of a page. Words that were cut at the end of a line are

@@ -34,7 +34,18 @@ func TestAScannedPDFIsSaidToBeOne(t *testing.T) {
 	require.Empty(t, doc.Warning)
 	doc, err = convert(t, "a.pdf", testkit.PDF(strings.Repeat("x", 49)))
 	require.NoError(t, err)
-	require.NotEmpty(t, doc.Warning)
+	require.Contains(t, doc.Warning, "hardly any text on its one page: it is probably scanned")
+}
+
+// A short page in Chinese says as much as a longer one in English.
+func TestDenseScriptsNeedFewerLetters(t *testing.T) {
+	t.Parallel()
+	require.Equal(t, 49, weight(strings.Repeat("x ", 49)))
+	for _, page := range []string{"第三季度收入增长百分之十二，主要来自亚洲市场；成本下降百分之三。", "第三四半期の売上は前年同期より十二％増え、費用は三％減りました。", "삼분기 매출은 작년보다 십이 퍼센트 늘었고 비용은 삼 퍼센트 줄었습니다."} {
+		require.Less(t, len([]rune(page)), sparse)
+		require.GreaterOrEqual(t, weight(page), sparse, page)
+	}
+	require.Less(t, weight("第 3 页，共 12 页"), sparse)
 }
 
 func TestBrokenPDFs(t *testing.T) {

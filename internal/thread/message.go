@@ -37,6 +37,9 @@ const (
 	KeyTimestamp = "timestamp"
 	// KeyFiles lists the files that were uploaded with a human message.
 	KeyFiles = "files"
+	// KeyExitCode is with what code a command ended, on the result of its call; it
+	// is there only for one that is not 0.
+	KeyExitCode = "exit_code"
 )
 
 // NameSummary is the name of the message that holds a summary.

@@ -10,6 +10,7 @@ import (
 
 	"deerflow/internal/agent"
 	"deerflow/internal/sandbox"
+	"deerflow/internal/thread"
 )
 
 //go:embed bash.md
@@ -49,6 +50,9 @@ func runBash(ctx context.Context, c Call, p bashParams, timeout time.Duration) (
 	var refused *sandbox.CommandError
 	switch {
 	case err == nil:
+		if out.ExitCode != 0 && !out.TimedOut {
+			r.setKwarg(thread.KeyExitCode, out.ExitCode)
+		}
 		return r, nil
 	case errors.Is(err, sandbox.ErrHostBash):
 		return failure("Host bash execution is disabled for the local sandbox: it would run commands on this computer without isolation. " +

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"deerflow/internal/sandbox"
+	"deerflow/internal/thread"
 )
 
 func TestBash(t *testing.T) {
@@ -17,7 +18,9 @@ func TestBash(t *testing.T) {
 	k := newKit(t)
 	require.Equal(t, "hi", k.ok("bash", a{"description": "d", "command": "echo hi > f; cat /mnt/user-data/workspace/f"}))
 	require.Equal(t, "Exit Code: 3", k.ok("bash", a{"command": "exit 3"})) // 10.4-13
+	require.Equal(t, 3, k.call("bash", a{"command": "exit 3"}).Kwargs[thread.KeyExitCode])
 	require.Equal(t, "(no output)", k.ok("bash", a{"command": "true"}))
+	require.NotContains(t, k.call("bash", a{"command": "echo Exit Code: 3"}).Kwargs, thread.KeyExitCode)
 	require.Equal(t, "x\nStd Error:\ny\nExit Code: 1", k.ok("bash", a{"command": "echo x; echo y >&2; false"}))
 	k.fails("bash", a{"command": "cat /etc/passwd"}, "Unsafe absolute paths", "/etc/passwd")
 	k.fails("bash", a{"command": " "}, "empty")

@@ -64,9 +64,9 @@ func TestN08PagesWithoutContentAreErrors(t *testing.T) {
 		text string
 		kind string
 	}{
-		"404":          {err: web.StatusError("the page", 404, 0, ""), text: "the page error: HTTP 404 (not found)", kind: "not_found"},
-		"403":          {err: web.PageError(403, 0, ""), text: "the page error: HTTP 403 (forbidden)", kind: "permission"},
-		"410":          {err: web.PageError(410, 0, ""), text: "the page error: HTTP 410 (not found)", kind: "not_found"},
+		"404":          {err: web.StatusError("the page", 404, 0, ""), text: "the page answered HTTP 404 (not found)", kind: "not_found"},
+		"403":          {err: web.PageError(403, 0, ""), text: "the page answered HTTP 403 (forbidden)", kind: "permission"},
+		"410":          {err: web.PageError(410, 0, ""), text: "the page answered HTTP 410 (not found)", kind: "not_found"},
 		"401":          {err: web.PageError(401, 0, ""), text: "unauthorized: it wants a login", kind: "auth"},
 		"captcha":      {page: web.Page{Title: "Just a moment...", Text: "Checking your browser before accessing"}, text: "captcha", kind: "permission"},
 		"login":        {page: web.Page{Title: "Sign in", Text: "Welcome"}, text: "login", kind: "permission"},

@@ -165,9 +165,9 @@ func TestN08SearchesThatFindNothingAreErrors(t *testing.T) {
 	}{
 		"nothing":     {nil, "No results found", "no_results", "rewrite_query", 0, "No images found"},
 		"no key":      {web.NotConfigured("SERPER_API_KEY"), "SERPER_API_KEY is not configured", "config", "stop", 1, ""},
-		"rate limit":  {web.StatusError("Brave Search API", 429, 0, ""), "Brave Search API error: HTTP 429 (rate limited)", "rate_limited", "summarize", 0, ""},
-		"bad key":     {web.StatusError("Brave Search API", 401, 0, "no"), "Brave Search API error: HTTP 401 (unauthorized: the key is not accepted): no", "auth", "stop", 0, ""},
-		"unavailable": {web.StatusError("x", 503, 0, ""), "x error: HTTP 503 (temporarily unavailable)", "transient", "try_alternative", 0, ""},
+		"rate limit":  {web.StatusError("Brave Search API", 429, 0, ""), "Brave Search API answered HTTP 429 (rate limited)", "rate_limited", "summarize", 0, ""},
+		"bad key":     {web.StatusError("Brave Search API", 401, 0, "no"), "Brave Search API answered HTTP 401 (unauthorized: the key is not accepted): no", "auth", "stop", 0, ""},
+		"unavailable": {web.StatusError("x", 503, 0, ""), "x answered HTTP 503 (temporarily unavailable)", "transient", "try_alternative", 0, ""},
 		"malformed":   {web.Malformed("x"), "x answered in an unexpected format", "unknown", "try_alternative", 0, ""},
 	} {
 		k, warnings := webKit(t, &scripted{err: c.err}, nil)

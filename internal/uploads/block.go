@@ -16,9 +16,16 @@ import (
 // Listed is how many files a block describes; the others are only counted.
 const Listed = 10
 
-// Block tells the model of the files that came with a message (spec 4.5). Names
-// and titles are a user's text and are escaped.
-func Block(files []File) thread.ContextBlock {
+// Has reports whether a run has the tool of that name.
+type Has func(tool string) bool
+
+// any reports whether a run has one of the tools.
+func (h Has) any(tools ...string) bool { return slices.ContainsFunc(tools, h) }
+
+// Block tells the model of the files that came with a message (spec 4.5), and what
+// to do with them by the tools that the run has. Names and titles are a user's text
+// and are escaped.
+func Block(files []File, has Has) thread.ContextBlock {
 	var b strings.Builder
 	b.WriteString("<current_uploads>\nFiles that came with this message:\n")
 	converted := false
@@ -28,29 +35,58 @@ func Block(files []File) thread.ContextBlock {
 		if f.Text != "" {
 			converted = true
 			fmt.Fprintf(&b, "  Text: %s\n", Shown(f.Text))
-			f.Outline.write(&b)
+			f.Outline.write(&b, has)
 		}
 		if f.NoText != "" {
 			fmt.Fprintf(&b, "  Text: none (%s)\n", agent.Line(f.NoText))
 		}
 	}
 	if len(files) > Listed {
-		fmt.Fprintf(&b, "\n%d more files: %s. Use list_uploaded_files, or list the upload directory, to see their names.\n", len(files)-Listed, Kinds(files[Listed:]))
+		fmt.Fprintf(&b, "\n%d more files: %s.%s\n", len(files)-Listed, Kinds(files[Listed:]), naming(has))
 	}
-	b.WriteString("\nRead a file by its path before you say what is in it; of a long one read the lines that you need, or search it with grep.\n")
-	if converted {
+	b.WriteString(reading(has))
+	if converted && has.any(readers...) {
 		b.WriteString("Where a text is named, it is what the document says: read it in place of the document. L<n> is the line where a part begins.\n")
 	}
 	b.WriteString("</current_uploads>")
 	return thread.ContextBlock{Kind: thread.ContextUploads, Text: b.String()}
 }
 
-func (o *Outline) write(b *strings.Builder) {
+// readers are the tools that can read a file.
+var readers = []string{"read_file", "bash"}
+
+// reading says how to read the files.
+func reading(has Has) string {
+	switch {
+	case !has.any(readers...):
+		return "\nNo tool of this run reads files: do not say what is in them beyond what stands here.\n"
+	case has("grep"):
+		return "\nRead a file by its path before you say what is in it; of a long one read the lines that you need, or search it with grep.\n"
+	}
+	return "\nRead a file by its path before you say what is in it; of a long one read the lines that you need.\n"
+}
+
+// naming says how to see the names of files that are not listed.
+func naming(has Has) string {
+	switch {
+	case has("list_uploaded_files"):
+		return " Use list_uploaded_files to see their names."
+	case has.any("ls", "bash"):
+		return " List the upload directory to see their names."
+	}
+	return ""
+}
+
+func (o *Outline) write(b *strings.Builder, has Has) {
 	for _, h := range o.Headings {
 		fmt.Fprintf(b, "  L%d: %s\n", h.Line, agent.Line(h.Title))
 	}
 	if o.More {
-		fmt.Fprintf(b, "  (the first %d headings; find the others with grep)\n", len(o.Headings))
+		others := ""
+		if has("grep") {
+			others = "; find the others with grep"
+		}
+		fmt.Fprintf(b, "  (the first %d headings%s)\n", len(o.Headings), others)
 	}
 	if len(o.Headings) > 0 || len(o.Preview) == 0 {
 		return
@@ -59,7 +95,9 @@ func (o *Outline) write(b *strings.Builder) {
 	for _, line := range o.Preview {
 		fmt.Fprintf(b, "  > %s\n", agent.Line(line))
 	}
-	b.WriteString("  Find what you need in it with grep.\n")
+	if has("grep") {
+		b.WriteString("  Find what you need in it with grep.\n")
+	}
 }
 
 // Shown is a name or a path as a model reads it: on one line, without our tags.

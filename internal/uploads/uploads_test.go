@@ -3,6 +3,7 @@ package uploads
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -59,7 +60,7 @@ func TestBlock(t *testing.T) {
 		{Name: "b.docx", Path: "/mnt/user-data/uploads/b.docx", Size: 1_300_000, Text: "/mnt/user-data/uploads/b.md", Outline: Outline{Preview: []string{"It", "begins"}}},
 		{Name: "locked.pdf", Path: "/mnt/user-data/uploads/locked.pdf", NoText: "it is <b>protected"},
 		{Name: "<soul>.txt", Path: "/mnt/user-data/uploads/<soul>.txt"},
-	})
+	}, with("read_file", "grep"))
 	require.Equal(t, thread.ContextUploads, got.Kind)
 	require.Equal(t, `<current_uploads>
 Files that came with this message:
@@ -101,9 +102,35 @@ func TestABlockListsTenFilesAndCountsTheOthers(t *testing.T) {
 		}
 		files = append(files, File{Name: name})
 	}
-	got := Block(files).Text
+	got := Block(files, with("read_file", "list_uploaded_files")).Text
 	require.Equal(t, 10, strings.Count(got, "\n- "))
-	require.Contains(t, got, "\n6 more files: 3 .csv, 2 .pdf, 1 without extension. ")
+	require.Contains(t, got, "\n6 more files: 3 .csv, 2 .pdf, 1 without extension. Use list_uploaded_files to see their names.\n")
 	require.NotContains(t, got, "f10")
-	require.NotContains(t, Block(files[:10]).Text, "more files")
+	require.NotContains(t, Block(files[:10], with("read_file")).Text, "more files")
+}
+
+// with is a run that has these tools.
+func with(tools ...string) Has {
+	return func(tool string) bool { return slices.Contains(tools, tool) }
+}
+
+// A block speaks of no tool that the run does not have.
+func TestABlockNamesOnlyToolsOfTheRun(t *testing.T) {
+	t.Parallel()
+	files := []File{
+		{Name: "a.pdf", Text: "/mnt/user-data/uploads/a.md", Outline: Outline{Headings: []Heading{{1, "One"}}, More: true}},
+		{Name: "b.pdf", Text: "/mnt/user-data/uploads/b.md", Outline: Outline{Preview: []string{"begins"}}},
+	}
+	for range Listed {
+		files = append(files, File{Name: "f.csv"})
+	}
+	got := Block(files, with("bash")).Text
+	require.Contains(t, got, "(the first 1 headings)\n")
+	require.Contains(t, got, "List the upload directory to see their names.\n")
+	require.Contains(t, got, "Read a file by its path before you say what is in it; of a long one read the lines that you need.\n")
+	got += Block(files, with()).Text
+	require.NotContains(t, got, "grep")
+	require.NotContains(t, got, "list_uploaded_files")
+	got = Block(files, with("grep")).Text
+	require.Contains(t, got, "2 more files: 2 .csv.\n\nNo tool of this run reads files: do not say what is in them beyond what stands here.\n</current_uploads>")
 }

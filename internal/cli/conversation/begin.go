@@ -159,6 +159,9 @@ func (c *conversation) upload(ctx context.Context) ([]map[string]any, error) {
 		if file.NoText != "" {
 			c.progress.Info("%s has no text that can be read: %s", filepath.Base(path), cli.Clean(file.NoText))
 		}
+		if file.TextWarning != "" {
+			c.progress.Info("%s: %s", filepath.Base(path), cli.Clean(file.TextWarning))
+		}
 		refs = append(refs, file.Reference())
 	}
 	return refs, nil

@@ -104,6 +104,22 @@ func TestFilesAreUploadedAndNamed(t *testing.T) {
 	}, body.Input.Messages[0].AdditionalKwargs[thread.KeyFiles])
 }
 
+// What came of the text of a document is said where the file is sent.
+func TestUploadsTellOfTheirTexts(t *testing.T) {
+	t.Parallel()
+	s := fakeserver.New(t)
+	s.Script = []fakeserver.Run{answeringRun("Read.")}
+	s.Conversions = map[string]map[string]any{
+		"scan.pdf":   {"markdown_file": "scan.md", "conversion_warning": "Its pages are probably scanned."},
+		"locked.pdf": {"conversion_error": "it is protected by a password"},
+	}
+	c := newCall(t, s)
+	c.Files = []string{c.file("scan.pdf", "%PDF"), c.file("locked.pdf", "%PDF"), c.file("a.txt", "one")}
+	require.NoError(t, c.run(cli.ExitDone))
+	require.Contains(t, c.progress(), "✓ uploaded scan.pdf\nscan.pdf: Its pages are probably scanned.\n"+
+		"✓ uploaded locked.pdf\nlocked.pdf has no text that can be read: it is protected by a password\n✓ uploaded a.txt\n")
+}
+
 func TestFilesThatCannotBeSentStopEverything(t *testing.T) {
 	t.Parallel()
 	for name, want := range map[string]string{

@@ -45,6 +45,8 @@ type Server struct {
 	Titles     map[string]string
 	Sources    []map[string]any // of every thread
 	Missing    int              // characters that a PDF does not show
+	// Conversions is what else is said of an uploaded file, by its name.
+	Conversions map[string]map[string]any
 
 	mu      sync.Mutex
 	http    *httptest.Server

@@ -3,6 +3,7 @@ package fakeserver
 import (
 	"encoding/json"
 	"io"
+	"maps"
 	"net/http"
 	"path"
 	"slices"
@@ -174,7 +175,9 @@ func (s *Server) upload(w http.ResponseWriter, r *http.Request) {
 		}
 		s.uploads = append(s.uploads, Upload{Thread: r.PathValue("thread"), Name: name, Content: string(content)})
 		s.mu.Unlock()
-		files = append(files, map[string]any{"filename": name, "size": len(content), "virtual_path": "/mnt/user-data/uploads/" + name})
+		file := map[string]any{"filename": name, "size": len(content), "virtual_path": "/mnt/user-data/uploads/" + name}
+		maps.Copy(file, s.Conversions[name])
+		files = append(files, file)
 	}
 	answer(w, map[string]any{"success": true, "files": files})
 }

@@ -88,6 +88,7 @@ func conform(t *testing.T, w wire) {
 	t.Run("refused", w.refused)
 	t.Run("malformed", w.isMalformed)
 	t.Run("broken", w.broken)
+	t.Run("options", func(t *testing.T) { w.readsItsOptions(t, answering(good)) })
 }
 
 // refused checks statuses that are no success.

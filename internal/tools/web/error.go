@@ -74,7 +74,7 @@ func PageError(status int, retryAfter time.Duration, detail string) *Error {
 
 func statusError(who string, status int, retryAfter time.Duration, meaning, detail string) *Error {
 	e := &Error{Kind: KindStatus, Status: status, RetryAfter: retryAfter}
-	e.Message = fmt.Sprintf("%s error: HTTP %d", who, status)
+	e.Message = fmt.Sprintf("%s answered HTTP %d", who, status)
 	if meaning != "" {
 		e.Message += " (" + meaning + ")"
 	}

@@ -46,7 +46,7 @@ func TestExaFetch(t *testing.T) {
 	}
 	conform(t, w)
 	for body, want := range map[string]string{
-		`{"results": [], "statuses": [{"status": "error", "error": {"tag": "CRAWL_NOT_FOUND", "httpStatusCode": 404}}]}`: "the page error: HTTP 404 (not found): CRAWL_NOT_FOUND",
+		`{"results": [], "statuses": [{"status": "error", "error": {"tag": "CRAWL_NOT_FOUND", "httpStatusCode": 404}}]}`: "the page answered HTTP 404 (not found): CRAWL_NOT_FOUND",
 		`{"results": [], "statuses": [{"status": "error", "error": {"tag": "CRAWL_TIMEOUT"}}]}`:                          "No content found",
 	} {
 		_, _, err := w.call(t, answering(said{status: 200, body: body}))

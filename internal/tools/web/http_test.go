@@ -209,7 +209,7 @@ func TestN08ErrorPagesAreErrors(t *testing.T) {
 		_, _ = io.WriteString(w, article)
 	})
 	for path, want := range map[string]string{
-		"/404": "the page error: HTTP 404 (not found)", "/410": "not found", "/401": "unauthorized", "/403": "forbidden", "/429": "rate limited",
+		"/404": "the page answered HTTP 404 (not found)", "/410": "not found", "/401": "unauthorized", "/403": "forbidden", "/429": "rate limited",
 		"/500": "internal error", "/503": "temporarily unavailable", "/403/challenge": "captcha",
 	} {
 		kind, message := s.kindOf(t, path)

@@ -211,16 +211,6 @@ func (o Options) shown(value any) string { return fmt.Sprintf("%.40q", fmt.Sprin
 
 // number reads a number; a truth value is none.
 func number(value any) (float64, bool) {
-	switch v := value.(type) {
-	case int:
-		return float64(v), true
-	case int64:
-		return float64(v), true
-	case float64:
-		return v, !math.IsNaN(v)
-	case string:
-		n, err := strconv.ParseFloat(strings.TrimSpace(v), 64)
-		return n, err == nil && !math.IsNaN(n)
-	}
-	return 0, false
+	n, err := strconv.ParseFloat(textOf(value), 64)
+	return n, err == nil && !math.IsNaN(n)
 }
