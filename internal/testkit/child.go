@@ -53,13 +53,17 @@ func (c *child) exitCode() int {
 
 // childEnv is the environment of a process under test: what a program needs to
 // run at all, a home of its own, and nothing that could configure the product
-// from outside. Entries of extra ("KEY=value") come last and win.
+// from outside. What takes seconds to compile, the engine that reads PDFs, is
+// kept for all of them. Entries of extra ("KEY=value") come last and win.
 func childEnv(home string, extra []string) []string {
 	keep := []string{
 		"PATH", "TMPDIR", "TZ", "LANG", "LC_ALL", "USER", "LOGNAME",
 		"SSL_CERT_FILE", "SSL_CERT_DIR", "GOCOVERDIR", "GORACE",
 	}
 	env := []string{"HOME=" + home}
+	if cache, err := os.UserCacheDir(); err == nil {
+		env = append(env, "XDG_CACHE_HOME="+filepath.Join(cache, "deerflow-testkit"))
+	}
 	for _, entry := range os.Environ() {
 		if name, _, _ := strings.Cut(entry, "="); slices.Contains(keep, name) {
 			env = append(env, entry)
