@@ -46,7 +46,7 @@ type Citation struct {
 // stands before it.
 const citationPrefix = "citation:"
 
-var markdown = goldmark.New(goldmark.WithExtensions(extension.GFM, extension.Footnote))
+var markdown = goldmark.New(goldmark.WithExtensions(extension.Table, extension.Strikethrough, extension.TaskList, extension.Footnote))
 
 // Citations are the pages of the web that a Markdown document points at, each
 // once, in the order of the text. Code, images, relative links, anchors and links
@@ -60,26 +60,35 @@ func Citations(document string) []Citation {
 	pc := parser.NewContext()
 	root := markdown.Parser().Parse(text.NewReader(source), parser.WithContext(pc))
 	c := collector{at: map[string]int{}}
+	bare := bareText{source: source}
 	_ = ast.Walk(root, func(n ast.Node, entering bool) (ast.WalkStatus, error) { // the function below gives no error
 		if !entering {
 			return ast.WalkContinue, nil
 		}
+		if t, ok := n.(*ast.Text); ok {
+			c.addBare(bare.add(t))
+			return ast.WalkContinue, nil
+		}
 		switch n := n.(type) {
-		case *ast.Image:
+		case *ast.Image, *ast.CodeSpan:
 			return ast.WalkSkipChildren, nil
 		case *ast.Link:
+			c.addBare(bare.end())
 			title, form := plain(n, source), FormLink
 			if rest, ok := cutPrefixFold(title, citationPrefix); ok {
 				title, form = rest, FormCitation
 			}
 			c.add(readable(n.Destination), title, form)
+			return ast.WalkSkipChildren, nil
 		case *ast.AutoLink:
+			c.addBare(bare.end())
 			if n.AutoLinkType == ast.AutoLinkURL {
 				c.add(string(n.URL(source)), "", FormBare)
 			}
 		}
 		return ast.WalkContinue, nil
 	})
+	c.addBare(bare.end())
 	unused := pc.References() // in no order
 	slices.SortFunc(unused, func(a, b parser.Reference) int { return bytes.Compare(a.Label(), b.Label()) })
 	for _, r := range unused {
@@ -91,6 +100,12 @@ func Citations(document string) []Citation {
 type collector struct {
 	found []Citation
 	at    map[string]int // by key
+}
+
+func (c *collector) addBare(addresses []string) {
+	for _, a := range addresses {
+		c.add(a, "", FormBare)
+	}
 }
 
 func (c *collector) add(address, title string, form Form) {

@@ -80,6 +80,35 @@ func TestCitations(t *testing.T) {
 		{"this machine, cited", "[citation:T](http://127.0.0.1:8000/x)", []string{"citation 127.0.0.1:8000/x T"}},
 		{"not Markdown", "[citation:T] (https://a.org", []string{"bare a.org"}},
 		{"nothing", "", nil},
+		{"after text without a space", "见https://a.org/a，来源：https://b.org/b。（https://c.org/c）【https://d.org/d】Source:https://e.org/e", []string{
+			"bare a.org/a", "bare b.org/b", "bare c.org/c", "bare d.org/d", "bare e.org/e",
+		}},
+		{"in quotes", `"https://a.org" “https://b.org” 'https://c.org/x','https://d.org' 「https://e.org」 ‘https://f.org’`, []string{
+			"bare a.org", "bare b.org", "bare c.org/x", "bare d.org", "bare e.org", "bare f.org",
+		}},
+		{"before text without a space", "见https://a.org/x的报告和https://b.org/是真的https://c.org/1、https://d.org", []string{
+			"bare a.org/x", "bare b.org/%E6%98%AF%E7%9C%9F%E7%9A%84", "bare c.org/1", "bare d.org",
+		}},
+		{"in brackets", "(见https://a.org/x_(y)) [https://b.org/x] {https://c.org}。([https://d.org/x])", []string{
+			"bare a.org/x_%28y%29", "bare b.org/x", "bare c.org", "bare d.org/x",
+		}},
+		{"names in other scripts", "见https://a.org/wiki/鹿_(动物) 和https://b.org/wiki/Köln，https://c.org/?q=鹿&p=1", []string{
+			"bare a.org/wiki/%E9%B9%BF_%28%E5%8A%A8%E7%89%A9%29", "bare b.org/wiki/K%C3%B6ln", "bare c.org?p=1&q=%E9%B9%BF",
+		}},
+		{"with marks of Markdown", "见**https://a.org/x**。见https://b.org/_a_/b_c_d，~~见https://c.org/x~~，见https://d.org/a\\_b?x=1&amp;y=2，*见https://e.org/e* _见https://f.org/f_ 后", []string{
+			"bare a.org/x", "bare b.org/_a_/b_c_d", "bare c.org/x", "bare d.org/a_b?x=1&y=2", "bare e.org/e", "bare f.org/f",
+		}},
+		{"one after the other", "https://a.org/x,https://b.org/y;https://c.org、www.d.org/x", []string{"bare a.org/x", "bare b.org/y", "bare c.org", "bare d.org/x"}},
+		{"one in another", "https://a.org/web/2020/https://b.org/x https://c.org?u=www.d.org", []string{
+			"bare a.org/web/2020/https://b.org/x", "bare c.org?u=www.d.org",
+		}},
+		{"each once, without a space", "[citation:鹿](https://a.org/x)来源：https://a.org/x。[https://a.org/x](https://a.org/x)见<https://a.org/x>", []string{"citation a.org/x 鹿"}},
+		{"in code, without a space", "见`https://a.org`和`curl:https://b.org`\n\n```\n见https://c.org\n```\n", nil},
+		{"in titles and images", "[见https://a.org](https://b.org)![图https://c.org](x.png)", []string{"link b.org 见https://a.org"}},
+		{"no addresses", "git+https://a.org/x awww.b.org https:// http://x https://a www. 见https://，http://127.0.0.1/x", nil},
+		{"in tables and lists", "|来源|\n|-|\n|见https://a.org/x|\n\n- 来源：https://b.org\n  续：https://c.org\n\n> 见https://d.org\n\n# 见https://e.org", []string{
+			"bare a.org/x", "bare b.org", "bare c.org", "bare d.org", "bare e.org",
+		}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -140,7 +169,7 @@ func TestJudge(t *testing.T) {
 }
 
 func FuzzCitations(f *testing.F) {
-	for _, seed := range []string{"[citation:T](https://a.org)", "[^1]: https://b.org", "<https://c.org>", "[a]: <x", "https://\xff"} {
+	for _, seed := range []string{"[citation:T](https://a.org)", "[^1]: https://b.org", "<https://c.org>", "[a]: <x", "https://\xff", "见https://a.org/_x_/鹿(y)。", "www.a.org"} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, document string) {
