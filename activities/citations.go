@@ -139,6 +139,12 @@ func (a *Activities) check(ctx context.Context, ref step.Ref, place, document st
 		return evidence.Check{}, false
 	}
 	rest := &named{a: a, ref: ref}
+	for i := range citations {
+		needle := evidence.Needle(citations[i].URL)
+		if known[citations[i].Key] != evidence.Fetched && needle != "" && len(rest.needles) < maxSearched {
+			rest.needles = append(rest.needles, needle)
+		}
+	}
 	return evidence.Judge(place, citations, func(c evidence.Citation) evidence.Grade {
 		if g := known[c.Key]; g == evidence.Fetched {
 			return g
@@ -159,14 +165,14 @@ func (a *Activities) check(ctx context.Context, ref step.Ref, place, document st
 type named struct {
 	a        *Activities
 	ref      step.Ref
-	searched int
-	uploads  sandbox.Sandbox // nil: the thread has none
-	asked    bool            // whether it has
+	needles  []string // what may be searched
+	uploaded map[string]bool
+	looked   bool // through the uploads
 }
 
 func (n *named) grade(ctx context.Context, c evidence.Citation) (evidence.Grade, error) {
 	needle := evidence.Needle(c.URL)
-	if n.searched++; n.searched > maxSearched || needle == "" {
+	if !slices.Contains(n.needles, needle) {
 		return evidence.Unknown, nil
 	}
 	messages, err := n.a.o.Store.Mentions(ctx, n.ref.Thread, needle)
@@ -184,8 +190,11 @@ func (n *named) grade(ctx context.Context, c evidence.Citation) (evidence.Grade,
 			grade = evidence.Found
 		}
 	}
-	given, err := n.inUploads(ctx, needle)
-	if given {
+	if !n.looked {
+		n.looked = true
+		n.uploaded, err = n.a.uploadsNaming(ctx, n.ref, n.needles)
+	}
+	if n.uploaded[needle] {
 		return evidence.Given, nil
 	}
 	return grade, err
@@ -197,29 +206,6 @@ var ownTools = map[string]bool{
 	"bash": true, "ls": true, "read_file": true, "write_file": true, "str_replace": true, "glob": true, "grep": true,
 	"present_files": true, "view_image": true, "write_todos": true, "ask_clarification": true,
 	"web_search": true, "web_fetch": true, "image_search": true, "web_capture": true,
-}
-
-// inUploads reports whether a file that the user has uploaded names an address.
-func (n *named) inUploads(ctx context.Context, needle string) (bool, error) {
-	if !n.asked {
-		n.asked = true
-		t, err := n.a.o.Store.GetThread(ctx, n.ref.Thread)
-		if err != nil {
-			return false, err
-		}
-		if len(t.State.UploadedFiles) > 0 {
-			if n.uploads, err = n.a.o.Sandboxes.Acquire(ctx, n.ref.User, n.ref.Thread); err != nil {
-				return false, err
-			}
-		}
-	}
-	if n.uploads == nil {
-		return false, nil
-	}
-	found, err := n.uploads.Grep(ctx, sandbox.Uploads, sandbox.GrepOptions{Pattern: needle, Literal: true, Max: 20})
-	return slices.ContainsFunc(found.Matches, func(m sandbox.Match) bool {
-		return evidence.Mentions(strings.ToLower(m.Text), strings.ToLower(needle))
-	}), err
 }
 
 // beside is what a call leaves beside its result: pages, what became of the

@@ -14,6 +14,7 @@ import (
 	"deerflow/internal/store"
 	"deerflow/internal/thread"
 	"deerflow/internal/tools"
+	"deerflow/internal/uploads"
 )
 
 // toolSaid stores the result of a tool, as one that ran earlier, with the pages
@@ -87,10 +88,6 @@ func TestCitationsOfWhatTheUserGave(t *testing.T) {
 	})
 	require.NoError(t, err)
 	w.upload("notes.md", "As in https://Uploaded.org/Paper#2 and elsewhere")
-	in := commitOf(t, w)
-	in.State.UploadedFiles = []thread.UploadedFile{{Filename: "notes.md"}}
-	_, err = w.store.Commit(t.Context(), in, plainDigest)
-	require.NoError(t, err)
 	w.answer = says("[A](https://given.org/a?x=1&y=2), [B](https://www.bare.org/b), [U](https://uploaded.org/Paper), [longer](https://given.org/a?x=1&y=23)")
 	out, err := w.callModel()
 	require.NoError(t, err)
@@ -102,13 +99,29 @@ func TestCitationsOfWhatTheUserGave(t *testing.T) {
 	require.Contains(t, row.Message.AdditionalKwargs, evidence.KeyCitations)
 }
 
-// commitOf is a commit of the run that has begun.
-func commitOf(t *testing.T, w *world) step.CommitInput {
-	t.Helper()
-	return step.CommitInput{
-		Ref: ref("t1", "r1", 90), CheckpointID: "cp", At: w.acts.now(), Checkpoint: json.RawMessage(`{}`),
-		Cursor: thread.Cursor{Segments: []thread.Segment{{From: 0, To: 1}}}, NextPos: 1, Status: thread.StatusBusy,
+// An upload counts in every turn, in whatever form it names a page, and however
+// long it and its lines are.
+func TestCitationsOfWhatUploadsName(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.upload("long.json", strings.Repeat(`{"k": "`+strings.Repeat("x", 5000)+`"},`, 400)+`{"u":"https:\/\/json.org\/a"}`)
+	w.upload("page.html", `<a href="https://html.org/?a=1&amp;b=2">`)
+	w.upload("report.md", uploads.Mark("report.pdf", 3)+"See https://text.org/a\\_b and https://text.org/longer/than.")
+	w.upload("wide.txt", "\xff\xfe"+"h\x00t\x00t\x00p\x00:\x00/\x00/\x00w\x00i\x00d\x00e\x00.\x00o\x00r\x00g\x00")
+	edge := strings.Repeat("y", uploadsPiece-len("x  https://edge.org/ab"))
+	w.upload("edge.txt", "x "+edge+" https://edge.org/ab/c")
+	require.NoError(t, os.Symlink("/etc/passwd", filepath.Join(filepath.Dir(w.file("/mnt/user-data/uploads/edge.txt")), "link")))
+	cited := []string{
+		"https://json.org/a", "https://html.org/?a=1&b=2", "https://text.org/a_b", "https://wide.org", "https://edge.org/ab/c",
+		"https://edge.org/ab", "https://text.org/longer", "https://none.org",
 	}
+	w.answer = says("见<" + strings.Join(cited, "> <") + ">")
+	_, err := w.callModel()
+	require.NoError(t, err)
+	require.Equal(t, map[string]evidence.Grade{
+		"https://edge.org/ab": evidence.Unknown, "https://text.org/longer": evidence.Unknown, "https://none.org": evidence.Unknown,
+	}, grades(w.checks()[0]))
+	require.Equal(t, 5, w.checks()[0].Given)
 }
 
 func TestAnAnswerWithoutCitationsIsLeftAlone(t *testing.T) {
