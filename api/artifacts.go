@@ -79,6 +79,10 @@ func artifactPath(c echo.Context) (string, error) {
 
 func serveFile(c echo.Context, f OpenFile) error {
 	info := f.Info()
+	download, err := queryFlag(c, "download", false)
+	if err != nil {
+		return err
+	}
 	head := make([]byte, 512)
 	n, err := io.ReadFull(f, head)
 	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
@@ -96,7 +100,7 @@ func serveFile(c echo.Context, f OpenFile) error {
 	if isActive(kind) {
 		h.Set("Content-Security-Policy", "sandbox; default-src 'none'")
 	}
-	if isActive(kind) || c.QueryParam("download") == "true" || c.QueryParam("download") == "1" {
+	if isActive(kind) || download {
 		inline = "attachment"
 	}
 	h.Set(echo.HeaderContentType, kind)

@@ -24,12 +24,9 @@ type cancelRequest struct {
 
 func parseCancel(c echo.Context) (cancelRequest, error) {
 	r := cancelRequest{action: thread.CancelInterrupt}
-	switch wait := c.QueryParam("wait"); wait {
-	case "", "0", "false":
-	case "1", "true":
-		r.wait = true
-	default:
-		return r, invalidField("bool_parsing", "Input should be 0 or 1", "query", "wait")
+	var err error
+	if r.wait, err = queryFlag(c, "wait", false); err != nil {
+		return r, err
 	}
 	switch action := thread.CancelAction(c.QueryParam("action")); action {
 	case "", thread.CancelInterrupt:

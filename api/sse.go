@@ -123,15 +123,18 @@ func (s *Server) joinStream(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	_, err = s.stream(c, &run, modes, cancelOnDisconnect(c))
+	cancelOnDrop, err := cancelOnDisconnect(c)
+	if err != nil {
+		return err
+	}
+	_, err = s.stream(c, &run, modes, cancelOnDrop)
 	return err
 }
 
 // cancelOnDisconnect reads the query by which a join asks that the run ends with
 // it.
-func cancelOnDisconnect(c echo.Context) bool {
-	v := c.QueryParam("cancel_on_disconnect")
-	return v == "1" || v == "true"
+func cancelOnDisconnect(c echo.Context) (bool, error) {
+	return queryFlag(c, "cancel_on_disconnect", false)
 }
 
 // stream answers with the event stream of a run, and reports whether the client

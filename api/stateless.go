@@ -214,7 +214,11 @@ func (s *Server) joinStreamByID(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	_, err = s.stream(c, &run, modes, cancelOnDisconnect(c))
+	cancelOnDrop, err := cancelOnDisconnect(c)
+	if err != nil {
+		return err
+	}
+	_, err = s.stream(c, &run, modes, cancelOnDrop)
 	return err
 }
 

@@ -77,7 +77,11 @@ func (s *Server) joinRun(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	return s.answerValues(c, &run, cancelOnDisconnect(c))
+	cancelOnDrop, err := cancelOnDisconnect(c)
+	if err != nil {
+		return err
+	}
+	return s.answerValues(c, &run, cancelOnDrop)
 }
 
 // answerValues waits for the end of a run and answers with the state it left.

@@ -64,7 +64,14 @@ func (s *Server) workspaceChanges(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	withFiles, withDiff := c.QueryParam("include_files") != "false", c.QueryParam("include_diff") == "true"
+	withFiles, err := queryFlag(c, "include_files", true)
+	if err != nil {
+		return err
+	}
+	withDiff, err := queryFlag(c, "include_diff", false)
+	if err != nil {
+		return err
+	}
 	shape := changesShape{Version: 1, Files: []changeShape{}, Limits: changes.Limits()}
 	recorded, err := s.o.Store.Changes(c.Request().Context(), run.ThreadID, run.ID)
 	if errors.Is(err, store.ErrNotFound) {
