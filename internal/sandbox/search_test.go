@@ -135,3 +135,30 @@ func TestIgnore(t *testing.T) {
 		require.Equal(t, want, ignored.match(name), name)
 	}
 }
+
+// Listings and searches find what is handed over, whatever its name, but not what
+// tools fill for themselves.
+func TestWhatIsHandedOverIsListed(t *testing.T) {
+	t.Parallel()
+	l := newBox(t, nil)
+	for _, name := range []string{"dist/index.html", "build/run.log", "node_modules/x.js", ".tool-results/bash-1.log", ".write-1.tmp", ".env"} {
+		put(t, l, Outputs+"/"+name, "needle")
+	}
+	put(t, l, "dist/index.html", "needle")
+	put(t, l, ".env", "needle")
+	list, err := l.List(t.Context(), Outputs)
+	require.NoError(t, err)
+	require.Equal(t, []string{
+		Outputs + "/.env", Outputs + "/.tool-results/", Outputs + "/build/", Outputs + "/build/run.log", Outputs + "/dist/", Outputs + "/dist/index.html",
+	}, list.Paths)
+	found, err := l.Grep(t.Context(), UserData, GrepOptions{Pattern: "needle"})
+	require.NoError(t, err)
+	var files []string
+	for _, m := range found.Matches {
+		files = append(files, m.Path)
+	}
+	require.Equal(t, []string{Outputs + "/.env", Outputs + "/build/run.log", Outputs + "/dist/index.html"}, files)
+	list, err = l.Glob(t.Context(), UserData, GlobOptions{Pattern: "**/*.html"})
+	require.NoError(t, err)
+	require.Equal(t, []string{Outputs + "/dist/index.html"}, list.Paths)
+}

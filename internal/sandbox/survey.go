@@ -140,7 +140,7 @@ func (s *surveying) dir(m *mount, name, virtual string) error {
 	}
 	s.out.Truncated = s.out.Truncated || w.incomplete
 	for _, e := range entries {
-		if ignored.match(e.Name()) || s.skips(e.Name()) {
+		if unsurveyed(virtual, e) || s.skips(e.Name()) {
 			continue
 		}
 		inside, shown := path.Join(name, e.Name()), path.Join(virtual, e.Name())

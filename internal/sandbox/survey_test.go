@@ -40,6 +40,18 @@ func TestSurvey(t *testing.T) {
 	put("workspace/empty.d/.keep", "k")
 	put("outputs/.tool-results/bash-1.log.txt", "not produced") // 10.17-10
 	put("outputs/r.md", "# R")
+	// What is handed over is told whatever its name.
+	put("outputs/build/index.html", "built")
+	put("outputs/dist/out/run.log", "l")
+	put("outputs/node_modules/x.js", "ignored")
+	put("outputs/.write-1.tmp", "under way")
+	put("outputs/.env", "KEY=1")
+	put("uploads/app.log", "log")
+	put("workspace/.env", "KEY=2")
+	put("workspace/env/bin/x", "ignored")
+	put("workspace/build/x.o", "ignored")
+	put("workspace/out", "a file that is called like a directory of builds")
+	put("workspace/run.log", "ignored")
 	put("outputs/data.bin", "\x00\xff")
 	put("outputs/large.csv", strings.Repeat("x", 1001))
 	put("outputs/middle.csv", strings.Repeat("y", 501))
@@ -61,8 +73,10 @@ func TestSurvey(t *testing.T) {
 		at[name] = f
 	}
 	require.Equal(t, []string{
-		"outputs/data.bin", "outputs/large.csv", "outputs/leak", "outputs/middle.csv", "outputs/r.md", "uploads/u.txt",
-		"workspace/a/b.txt", "workspace/a-b.txt", "workspace/a.txt", "workspace/dirlink", "workspace/empty.d/.keep", "workspace/link",
+		"outputs/.env", "outputs/build/index.html", "outputs/data.bin", "outputs/dist/out/run.log", "outputs/large.csv", "outputs/leak",
+		"outputs/middle.csv", "outputs/r.md", "uploads/app.log", "uploads/u.txt",
+		"workspace/.env", "workspace/a/b.txt", "workspace/a-b.txt", "workspace/a.txt", "workspace/dirlink", "workspace/empty.d/.keep", "workspace/link",
+		"workspace/out",
 	}, paths, "what tools and builds drop is left out, no link is followed")
 	require.True(t, slices.IsSortedFunc(s.Files, func(a, b Surveyed) int { return InWalkOrder(a.Path, b.Path) }))
 	require.True(t, at["outputs/data.bin"].Binary)

@@ -76,7 +76,7 @@ func (w *walk) dir(name, below string, level int) error {
 			w.incomplete = true
 			return errStop
 		}
-		if ignored.match(e.Name()) {
+		if leftOut(path.Join(w.mount.virtual, name), e) {
 			continue
 		}
 		f := found{name: path.Join(name, e.Name()), path: path.Join(below, e.Name()), dir: e.IsDir(), link: e.Type()&fs.ModeSymlink != 0}
