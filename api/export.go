@@ -1,6 +1,7 @@
 package api
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -107,7 +108,9 @@ func (s *Server) sendExport(ctx context.Context, c echo.Context, report *export.
 	h.Set("Content-Security-Policy", "sandbox; default-src 'none'")
 	h.Set("Content-Disposition", disposition("attachment", name+"."+format))
 	h.Set("Cache-Control", "private, no-cache")
-	return c.Blob(http.StatusOK, kind, data)
+	h.Set(echo.HeaderContentType, kind)
+	http.ServeContent(c.Response(), c.Request(), "", time.Time{}, bytes.NewReader(data))
+	return nil
 }
 
 // reportOf reads what is exported: the file at a virtual path, or the last answer.

@@ -99,6 +99,9 @@ func (s *Server) fileRoutes(m mount) {
 	m.on(http.MethodGet, "/threads/:thread/artifacts", s.listArtifacts)
 	m.on(http.MethodGet, "/threads/:thread/runs/:run/workspace-changes", s.workspaceChanges)
 	m.on(http.MethodGet, "/threads/:thread/sources", s.listSources)
+	m.on(http.MethodHead, "/threads/:thread/sources", s.listSources)
 	m.on(http.MethodGet, "/threads/:thread/sources/:hash", s.sourceText)
+	m.on(http.MethodHead, "/threads/:thread/sources/:hash", s.sourceText)
 	m.on(http.MethodGet, "/threads/:thread/export", s.export)
+	m.on(http.MethodHead, "/threads/:thread/export", s.export)
 }

@@ -4,6 +4,8 @@ import (
 	"net/http"
 	"regexp"
 	"slices"
+	"strings"
+	"time"
 
 	"github.com/labstack/echo/v4"
 
@@ -116,7 +118,12 @@ func (s *Server) listSources(c echo.Context) error {
 	return c.JSON(http.StatusOK, map[string]any{"thread_id": t.ID, "sources": list, "count": len(list)})
 }
 
-var textHash = regexp.MustCompile(`^[0-9a-f]{64}$`)
+// textHash is the hash of a text, or as much of its beginning as nobody meets by
+// chance.
+var textHash = regexp.MustCompile(`^[0-9a-f]{8,64}$`)
+
+// wholeHash is the length of a hash that is not cut short.
+const wholeHash = 64
 
 // sourceText gives what is kept of a page, as text that no browser runs.
 func (s *Server) sourceText(c echo.Context) error {
@@ -129,6 +136,20 @@ func (s *Server) sourceText(c echo.Context) error {
 	if !textHash.MatchString(hash) {
 		return missing
 	}
+	caching := "private, max-age=86400, immutable"
+	if len(hash) < wholeHash {
+		caching = "private, no-cache" // it may stand for several, one day
+		named, err := s.o.Store.TextsNamed(c.Request().Context(), t.ID, hash)
+		switch {
+		case err != nil:
+			return err
+		case len(named) == 0:
+			return missing
+		case len(named) > 1:
+			return fail(http.StatusConflict, "The hashes of several sources begin with %s: give more of it", hash)
+		}
+		hash = named[0]
+	}
 	text, err := s.o.Store.Text(c.Request().Context(), t.ID, hash)
 	if err != nil {
 		return storeError(err, missing)
@@ -136,7 +157,9 @@ func (s *Server) sourceText(c echo.Context) error {
 	h := c.Response().Header()
 	h.Set("Content-Security-Policy", "sandbox; default-src 'none'")
 	h.Set("Content-Disposition", disposition("inline", hash[:12]+".md"))
-	h.Set("Cache-Control", "private, max-age=86400, immutable")
+	h.Set("Cache-Control", caching)
 	h.Set("ETag", `"`+hash+`"`)
-	return c.Blob(http.StatusOK, plainText, []byte(text))
+	h.Set(echo.HeaderContentType, plainText)
+	http.ServeContent(c.Response(), c.Request(), "", time.Time{}, strings.NewReader(text))
+	return nil
 }

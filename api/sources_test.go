@@ -90,11 +90,21 @@ func TestSourcesOfAThread(t *testing.T) {
 	e.check(t, scenario{method: "GET", path: "/threads/t/sources/" + *a.Hash, status: 200, want: []string{"<script>alert(1)</script>"}, headers: map[string]string{
 		"Content-Type": "text/plain; charset=utf-8", "X-Content-Type-Options": "nosniff", "Content-Security-Policy": "sandbox; default-src 'none'",
 	}})
-	for _, hash := range []string{strings.Repeat("0", 64), "x", strings.ToUpper(*a.Hash), "..%2f" + *a.Hash} {
+	for _, digits := range []int{8, 12, 63} {
+		e.check(t, scenario{method: "GET", path: "/api/threads/t/sources/" + (*a.Hash)[:digits], status: 200, want: []string{"<script>alert(1)</script>"}, headers: map[string]string{
+			"Content-Type": "text/plain; charset=utf-8", "Cache-Control": "private, no-cache", "ETag": `"` + *a.Hash + `"`, "Content-Security-Policy": "sandbox; default-src 'none'",
+		}})
+	}
+	for _, hash := range []string{strings.Repeat("0", 64), "x", strings.ToUpper(*a.Hash), "..%2f" + *a.Hash, (*a.Hash)[:7], "00000000", "%25%25%25%25%25%25%25%25", *a.Hash + "0"} {
 		e.check(t, scenario{method: "GET", path: "/threads/t/sources/" + hash, status: 404})
 	}
 	e.thread(t, "other")
 	e.check(t, scenario{method: "GET", path: "/threads/other/sources/" + *a.Hash, status: 404})
+	e.check(t, scenario{method: "GET", path: "/threads/other/sources/" + (*a.Hash)[:12], status: 404})
+	for _, head := range []string{"/threads/t/sources", "/api/threads/t/sources/" + *a.Hash, "/threads/t/export", "/api/threads/t/export?format=html", "/threads/t/export?format=pdf"} {
+		e.check(t, scenario{method: "HEAD", path: head, status: 200})
+	}
+	e.check(t, scenario{method: "HEAD", path: "/threads/none/export", status: 404})
 }
 
 func TestCitationsStandInTheRun(t *testing.T) {

@@ -109,16 +109,25 @@ func (c *threadsCommand) list() *cobra.Command {
 
 func (c *threadsCommand) show() *cobra.Command {
 	o := threads.ShowOptions{Format: cli.FormatText}
+	source := ""
 	cmd := &cobra.Command{
 		Use:   "show ID",
 		Short: "Show what was said and done in a thread, and what it waits for",
 		Args:  cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return c.with(cmd.Context(), func(ctx context.Context, s *threads.Session) error { return s.Show(ctx, args[0], o) })
+			return c.with(cmd.Context(), func(ctx context.Context, s *threads.Session) error {
+				if cmd.Flags().Changed("source") {
+					return s.Source(ctx, args[0], source)
+				}
+				return s.Show(ctx, args[0], o)
+			})
 		},
 	}
 	cmd.Flags().VarP(&o.Format, "output", "o", "output format")
 	cmd.Flags().BoolVar(&o.Sources, "sources", false, "list the pages that its tools have fetched and found, too")
+	cmd.Flags().StringVar(&source, "source", "", "show the text that was kept of a page instead, by the `HASH` that --sources shows")
+	cmd.MarkFlagsMutuallyExclusive("source", "sources")
+	cmd.MarkFlagsMutuallyExclusive("source", "output")
 	return cmd
 }
 

@@ -3,6 +3,7 @@ package client
 import (
 	"context"
 	"fmt"
+	"io"
 	"mime"
 	"net/http"
 	"net/url"
@@ -76,6 +77,16 @@ func (c *Client) Sources(ctx context.Context, threadID string) ([]Source, error)
 	}
 	_, err := c.do(ctx, request{method: http.MethodGet, path: threadPath(threadID) + "/sources"}, &answer)
 	return answer.Sources, err
+}
+
+// SourceText opens the text that is kept of a page, by its hash or by at least
+// eight digits of its beginning. Close it.
+func (c *Client) SourceText(ctx context.Context, threadID, hash string) (io.ReadCloser, error) {
+	res, err := c.open(ctx, request{method: http.MethodGet, path: threadPath(threadID) + "/sources/" + url.PathEscape(hash)}) //nolint:bodyclose // whoever reads the text closes it
+	if err != nil {
+		return nil, err
+	}
+	return res.Body, nil
 }
 
 // Report is a document that is being read. Close it.

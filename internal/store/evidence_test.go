@@ -56,6 +56,14 @@ func TestSources(t *testing.T) {
 		text, err := f.Text(f.ctx, "t1", hash)
 		require.NoError(f.t, err)
 		require.Equal(f.t, "A\uFFFDdeer \uFFFD", text)
+		for digits, want := range map[string]int{hash: 1, hash[:8]: 1, "": 2, hash[:8] + "g": 0, strings.ToUpper(hash[:12]): 0, "%": 0} {
+			named, err := f.TextsNamed(f.ctx, "t1", digits)
+			require.NoError(f.t, err)
+			require.Len(f.t, named, want, digits)
+		}
+		named, err := f.TextsNamed(f.ctx, "t2", hash[:8])
+		require.NoError(f.t, err)
+		require.Empty(f.t, named)
 
 		known, err := f.KnownPages(f.ctx, "t1", []string{"a.org/old", "a.org/new", "b.org/p", "c.org"})
 		require.NoError(f.t, err)

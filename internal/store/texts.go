@@ -90,6 +90,18 @@ func (s *Store) Text(ctx context.Context, threadID, hash string) (string, error)
 	return texts[hash], wrap(err, "read text %q of thread %q", hash, threadID)
 }
 
+// TextsNamed are the hashes of pages kept for a thread that begin with some hex
+// digits: at most two, which is enough to know that they name none, one or several.
+func (s *Store) TextsNamed(ctx context.Context, threadID, digits string) ([]string, error) {
+	var hashes []string
+	err := s.read(ctx, func(ctx context.Context, q querier) (err error) {
+		hashes, err = all(ctx, q, scanString, `SELECT hash FROM text_refs WHERE thread_id = ? AND kind = ? AND substr(hash, 1, ?) = ?
+			ORDER BY hash LIMIT 2`, threadID, textPage, len(digits), digits)
+		return err
+	})
+	return hashes, wrap(err, "look for text %q of thread %q", digits, threadID)
+}
+
 // FileTexts reads texts of files as they were when the newest run of a thread
 // began, by their hash. Those that are not kept are left out.
 func (s *Store) FileTexts(ctx context.Context, threadID string, hashes []string) (map[string]string, error) {

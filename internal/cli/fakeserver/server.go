@@ -87,6 +87,7 @@ func New(t *testing.T) *Server {
 	mux.HandleFunc("POST /api/threads/{thread}/uploads", s.upload)
 	mux.HandleFunc("GET /api/threads/{thread}/artifacts/{path...}", s.artifact)
 	mux.HandleFunc("GET /api/threads/{thread}/sources", s.sources)
+	mux.HandleFunc("GET /api/threads/{thread}/sources/{hash}", s.sourceText)
 	mux.HandleFunc("GET /api/threads/{thread}/export", s.export)
 	s.http = httptest.NewServer(s.guard(mux))
 	s.URL = s.http.URL

@@ -197,6 +197,18 @@ func (s *Server) artifact(w http.ResponseWriter, r *http.Request) {
 	_, _ = io.Copy(w, strings.NewReader(content))
 }
 
+// sourceText gives, for a hash that a source has, a text that names it.
+func (s *Server) sourceText(w http.ResponseWriter, r *http.Request) {
+	for _, source := range s.Sources {
+		if hash, _ := source["hash"].(string); hash != "" && strings.HasPrefix(hash, r.PathValue("hash")) {
+			_, _ = w.Write([]byte("text of " + hash + "\x1b[2J"))
+			return
+		}
+	}
+	w.WriteHeader(http.StatusNotFound)
+	answer(w, map[string]any{"detail": "Source not found"})
+}
+
 func (s *Server) sources(w http.ResponseWriter, _ *http.Request) {
 	answer(w, map[string]any{"sources": s.Sources, "count": len(s.Sources)})
 }

@@ -45,7 +45,11 @@ func (s *Session) exportReport(ctx context.Context, id string, o ExportOptions) 
 		s.note("The report of thread %s was written to %s", t.ID, o.File)
 	}
 	if r.Missing > 0 {
-		s.note("%d characters cannot be shown with the fonts of the server, boxes stand for them: use --format html, or name fonts in its configuration (export.pdf_fonts)", r.Missing)
+		what := "1 character cannot be shown with the fonts of the server, a box stands for it"
+		if r.Missing > 1 {
+			what = fmt.Sprintf("%d characters cannot be shown with the fonts of the server, boxes stand for them", r.Missing)
+		}
+		s.note("%s: use --format html, or name fonts in its configuration (export.pdf_fonts)", what)
 	}
 	return nil
 }
@@ -74,6 +78,35 @@ func writeReport(file string, r io.Reader) error {
 		return err
 	}
 	return os.Rename(part.Name(), file)
+}
+
+// Source writes the text that the server keeps of a page, which its hash or the
+// beginning of it names.
+func (s *Session) Source(ctx context.Context, id, hash string) error {
+	t, err := s.Find(ctx, id)
+	if err != nil {
+		return err
+	}
+	r, err := s.client.SourceText(ctx, t.ID, strings.ToLower(strings.TrimSpace(hash)))
+	if err != nil {
+		return conversation.Classify(err)
+	}
+	defer func() { _ = r.Close() }()
+	data, err := io.ReadAll(r)
+	if err != nil {
+		return fmt.Errorf("reading source %s: %w", hash, err)
+	}
+	text := string(data)
+	if s.o.OutIsTTY {
+		text = cli.CleanLines(text)
+	}
+	if !strings.HasSuffix(text, "\n") && s.o.OutIsTTY {
+		text += "\n"
+	}
+	if _, err := io.WriteString(s.o.Out, text); err != nil {
+		return fmt.Errorf("writing source %s: %w", hash, err)
+	}
+	return nil
 }
 
 // writeSources lists the pages of a thread.

@@ -53,6 +53,17 @@ func TestShowSources(t *testing.T) {
 	require.Equal(t, "https://a.org/x", v.Sources[0].URL)
 	require.Equal(t, 1, v.Runs[0].Citations.Unknown)
 
+	d.out.Reset()
+	require.NoError(t, d.Source(patient(t), "t1", " 0123456789AB"))
+	require.Equal(t, "text of 0123456789abcdef\x1b[2J", d.out.String(), "what is piped is as it was kept")
+	d.out.Reset()
+	d.o.OutIsTTY = true
+	require.NoError(t, d.Source(patient(t), "t1", "0123456789ab"))
+	require.Equal(t, "text of 0123456789abcdef[2J\n", d.out.String())
+	var exit *cli.ExitError
+	require.ErrorAs(t, d.Source(patient(t), "t1", "ffffffffffff"), &exit)
+	require.Equal(t, cli.ExitNotFound, exit.Code)
+
 	none := fakeserver.New(t)
 	none.Known = []string{"t1"}
 	d = open(t, none)
