@@ -152,8 +152,8 @@ func TestPresentFilesTellsWhichCitationsToMend(t *testing.T) {
 	m, out := w.result(in)
 	text := m.Content.String()
 	require.True(t, strings.HasPrefix(text, "Successfully presented files\n\nNote on /mnt/user-data/outputs/r.md: 2 of its 3 citations"), text)
-	require.Contains(t, text, "take them out together with what rests on them alone:\n- https://never.org/1")
-	require.Contains(t, text, "found but not read; fetch them before you rely on them:\n- https://hit.org/p")
+	require.Contains(t, text, "take it out together with what rests on it alone:\n- https://never.org/1")
+	require.Contains(t, text, "found but not read; fetch it before you rely on it:\n- https://hit.org/p")
 	require.NotContains(t, text, "read.org")
 	require.Equal(t, []string{"/mnt/user-data/outputs/r.md"}, out.State.Artifacts)
 

@@ -38,7 +38,14 @@ func (c *Citations) Lines() []string {
 	if c == nil || len(c.Flagged) == 0 {
 		return nil
 	}
-	lines := []string{fmt.Sprintf("%d of %d citations point at pages that were not fetched:", len(c.Flagged), c.Checked)}
+	head := fmt.Sprintf("%d of %d citations point at pages that were not fetched:", len(c.Flagged), c.Checked)
+	switch {
+	case c.Checked == 1:
+		head = "The only citation points at a page that was not fetched:"
+	case len(c.Flagged) == 1:
+		head = fmt.Sprintf("1 of %d citations points at a page that was not fetched:", c.Checked)
+	}
+	lines := []string{head}
 	for i, f := range c.Flagged {
 		if i == maxLines {
 			return append(lines, fmt.Sprintf("and %d more", len(c.Flagged)-maxLines))

@@ -98,23 +98,41 @@ func (c *Check) Note() string {
 		return ""
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "Note on %s: %d of its %d citations point at pages that were not fetched in this thread.", c.Place, len(c.Flags), c.Citations)
-	c.list(&b, Unknown, "\nNothing in this thread names these addresses; fetch them, or take them out together with what rests on them alone:")
-	c.list(&b, Found, "\nThese were found but not read; fetch them before you rely on them:")
+	fmt.Fprintf(&b, "Note on %s: ", c.Place)
+	switch {
+	case c.Citations == 1:
+		b.WriteString("its only citation points at a page that was")
+	case len(c.Flags) == 1:
+		fmt.Fprintf(&b, "1 of its %d citations points at a page that was", c.Citations)
+	default:
+		fmt.Fprintf(&b, "%d of its %d citations point at pages that were", len(c.Flags), c.Citations)
+	}
+	b.WriteString(" not fetched in this thread.")
+	c.list(&b, Unknown, "\nNothing in this thread names this address; fetch it, or take it out together with what rests on it alone:",
+		"\nNothing in this thread names these addresses; fetch them, or take them out together with what rests on them alone:")
+	c.list(&b, Found, "\nThis one was found but not read; fetch it before you rely on it:",
+		"\nThese were found but not read; fetch them before you rely on them:")
 	return b.String()
 }
 
-func (c *Check) list(b *strings.Builder, g Grade, head string) {
-	n := 0
+// list names the flags of a grade, below the head for one or that for several.
+func (c *Check) list(b *strings.Builder, g Grade, one, several string) {
+	n := c.Found
+	if g == Unknown {
+		n = c.Unknown
+	}
+	switch n {
+	case 0:
+		return
+	case 1:
+		several = one
+	}
+	b.WriteString(several)
+	listed := 0
 	for _, f := range c.Flags {
-		if f.Grade != g {
-			continue
-		}
-		if n == 0 {
-			b.WriteString(head)
-		}
-		if n++; n <= maxNoted {
+		if f.Grade == g && listed < maxNoted {
 			b.WriteString("\n- " + f.URL)
+			listed++
 		}
 	}
 	if n > maxNoted {

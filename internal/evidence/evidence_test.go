@@ -153,12 +153,18 @@ func TestJudge(t *testing.T) {
 	}, check)
 	note := check.Note()
 	require.Contains(t, note, "2 of its 4 citations")
-	require.Contains(t, note, "take them out together with what rests on them alone:\n- https://d.org/x\nThese were found but not read")
+	require.Contains(t, note, "take it out together with what rests on it alone:\n- https://d.org/x\nThis one was found but not read")
 	require.Contains(t, note, "- https://b.org")
 	require.NotContains(t, note, "a.org")
 
 	clean := Judge(PlaceAnswer, list[:1], func(Citation) Grade { return Fetched })
 	require.Empty(t, clean.Note())
+	one := Judge(PlaceAnswer, list[:1], func(Citation) Grade { return Found })
+	require.Equal(t, "Note on answer: its only citation points at a page that was not fetched in this thread.\nThis one was found but not read; fetch it before you rely on it:\n- https://a.org", one.Note())
+	one = Judge(PlaceAnswer, list[:2], func(c Citation) Grade { return grades[c.Key] })
+	require.Contains(t, one.Note(), ": 1 of its 2 citations points at a page that was not fetched")
+	two := Judge(PlaceAnswer, list[:2], func(Citation) Grade { return Unknown })
+	require.Contains(t, two.Note(), "these addresses; fetch them, or take them out together with what rests on them alone:\n- https://a.org\n- https://b.org")
 	var many []Citation
 	for i := range 50 {
 		many = append(many, Citation{URL: fmt.Sprintf("https://a.org/%d", i)})

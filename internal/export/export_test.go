@@ -73,7 +73,7 @@ func TestHTML(t *testing.T) {
 	png, err := base64.StdEncoding.DecodeString("iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==")
 	require.NoError(t, err)
 	r := report(document + `
-<script>alert(1)</script><img src=x onerror=alert(2)> <b onclick="x()">raw</b>
+<script>alert(1)</script><img src=x onerror=alert(2)> <input type=text autofocus onfocus=alert(6)> <b onclick="x()">raw</b>
 
 ![chart](chart.png) ![far](https://evil.org/t.gif) ![gone](/mnt/user-data/outputs/gone.png) ![text](notes.txt) [run](javascript:alert(3)) [file](report.md) [data](data:text/html,x)
 `)
@@ -94,11 +94,12 @@ func TestHTML(t *testing.T) {
 	for _, want := range []string{
 		"<h1", "<table>", "<del>Bob</del>", `class="citation"`, ">A <em>study</em> of deer</a>", `href="https://a.org/x?b=1&amp;c=2"`,
 		`src="data:image/png;base64,iVBOR`, "default-src 'none'", "<code>", "The note.", `alt="far"`, "read on 2026-01-25",
+		`<li><input checked="" disabled="" type="checkbox"> done</li>`, `<li><input disabled="" type="checkbox"> open</li>`,
 	} {
 		require.Contains(t, page, want)
 	}
 	for _, never := range []string{
-		"<script", "onerror", "onclick", "onload", "javascript:", "evil.org", "citation:A", `src="http`, `href="report.md"`, "data:text/html", "<link", "@import", "url(",
+		"<script", "onerror", "onfocus", "type=text", `type="text"`, "onclick", "onload", "javascript:", "evil.org", "citation:A", `src="http`, `href="report.md"`, "data:text/html", "<link", "@import", "url(",
 	} {
 		require.NotContains(t, page, never)
 	}
@@ -155,6 +156,30 @@ func TestPDFSaysWhatItCannotShow(t *testing.T) {
 	clean, err := (&Report{Title: "T", Markdown: "Private and."}).PDF(t.Context(), nil)
 	require.NoError(t, err)
 	require.Greater(t, len(streams(t, out.Data)), len(streams(t, clean.Data))+500, "the page itself says it")
+}
+
+// What the text of a PDF cannot name is a box, in print and for whoever searches.
+func TestPDFNamesNoCharacterWrongly(t *testing.T) {
+	t.Parallel()
+	const text = "# 😀 Deer\n\n- [x] 𝐁old `𝐂` ✓\n\n| 😀 | b |\n|---|---|\n| c | [😎](https://a.org) |\n"
+	out, err := (&Report{Title: "T 😀", Markdown: text}).PDF(t.Context(), nil)
+	require.NoError(t, err)
+	require.Equal(t, 5, out.Missing, out.Examples)
+	require.Equal(t, "U+1D401 U+1D402 U+1F600 U+1F60E", out.Examples)
+	names := regexp.MustCompile(`<[0-9A-F]{4}><[0-9A-F]{4}><([0-9A-F]+)>`).FindAllSubmatch(out.Data, -1)
+	require.NotEmpty(t, names)
+	var all []string
+	for _, name := range names {
+		require.Len(t, name[1], 4, "%s", name[0])
+		all = append(all, string(name[1]))
+	}
+	require.Contains(t, all, "25AF")
+	require.Contains(t, all, "2713")
+	require.Contains(t, string(out.Data), "/Title <FEFF0054002025AF>")
+
+	out, err = (&Report{Markdown: "one 😀"}).PDF(t.Context(), nil)
+	require.NoError(t, err)
+	require.Equal(t, 1, out.Missing)
 }
 
 func TestPDFOfOddDocuments(t *testing.T) {

@@ -21,8 +21,8 @@ const maxPages = 400
 type PDF struct {
 	Data  []byte
 	Pages int
-	// Missing counts the characters that no font has, or whose script is not laid
-	// out; a box stands for each. Examples are some of them.
+	// Missing counts the characters that no font has, whose script is not laid out,
+	// or that are beyond U+FFFF; a box stands for each. Examples are some of them.
 	Missing  int
 	Examples string
 	// BadFonts says which of the fonts that were named cannot be used, as far as they
@@ -95,7 +95,7 @@ type pdfWriter struct {
 func (w *pdfWriter) lacking(text string) map[rune]bool {
 	missing := map[rune]bool{}
 	for _, r := range text {
-		if !isBlank(r) && !needsShaping(r) && !w.faces[regular].has(r) {
+		if !isBlank(r) && !needsShaping(r) && !isBeyond(r) && !w.faces[regular].has(r) {
 			missing[r] = true
 		}
 	}
@@ -116,6 +116,21 @@ func needsShaping(r rune) bool {
 		unicode.Thai, unicode.Lao, unicode.Tibetan, unicode.Myanmar, unicode.Khmer, unicode.Mongolian)
 }
 
+// isBeyond reports whether a character is beyond those that the text of a PDF can
+// name here: gopdf writes their codes in four digits, so that whoever searches or
+// copies the text would get another one.
+func isBeyond(r rune) bool { return r > 0xFFFF }
+
+// named is a text with boxes for what no PDF of ours can name.
+func named(s string) string {
+	return strings.Map(func(r rune) rune {
+		if isBeyond(r) {
+			return box
+		}
+		return r
+	}, s)
+}
+
 func (w *pdfWriter) begin() error {
 	w.pdf.Start(gopdf.Config{PageSize: *gopdf.PageSizeA4})
 	for _, family := range []string{regular, bold, italic, mono} {
@@ -128,7 +143,7 @@ func (w *pdfWriter) begin() error {
 			return fmt.Errorf("font %s: %w", f.family, err)
 		}
 	}
-	w.pdf.SetInfo(gopdf.PdfInfo{Title: w.report.Title, Creator: "DeerFlow"})
+	w.pdf.SetInfo(gopdf.PdfInfo{Title: named(w.report.Title), Creator: "DeerFlow"})
 	w.newPage()
 	return w.err
 }
@@ -194,8 +209,11 @@ func (w *pdfWriter) missing() {
 		return
 	}
 	w.y += 14
-	w.flow([]run{{italic: true, size: 8.5, text: fmt.Sprintf(
-		"%d characters of this document (%s) cannot be shown with the fonts at hand; a box stands for each. Export it as HTML to read them.", n, examples)}}, block{}, 8.5)
+	text := fmt.Sprintf("%d characters of this document (%s) cannot be shown here; a box stands for each. Export it as HTML to read them.", n, examples)
+	if n == 1 {
+		text = fmt.Sprintf("1 character of this document (%s) cannot be shown here; a box stands for it. Export it as HTML to read it.", examples)
+	}
+	w.flow([]run{{italic: true, size: 8.5, text: text}}, block{}, 8.5)
 }
 
 // boxed counts the characters that boxes stand for, and names some by their code.

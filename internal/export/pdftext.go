@@ -43,7 +43,7 @@ func (w *pdfWriter) family(r rune, look *run) string {
 	case look.italic:
 		want = italic
 	}
-	if needsShaping(r) {
+	if needsShaping(r) || isBeyond(r) {
 		return ""
 	}
 	for _, family := range []string{want, regular} {
@@ -115,7 +115,7 @@ func (w *pdfWriter) addRune(out *[]piece, r rune, family string, look *run, begi
 // isWide reports whether lines may end before and after a character.
 func isWide(r rune) bool {
 	return r >= 0x2E80 && r <= 0x9FFF || r >= 0xAC00 && r <= 0xD7FF || r >= 0xF900 && r <= 0xFAFF || r >= 0xFE30 && r <= 0xFE4F ||
-		r >= 0xFF00 && r <= 0xFFEF || r >= 0x1F300 && r <= 0x1FAFF || r >= 0x20000 && r <= 0x3FFFF
+		r >= 0xFF00 && r <= 0xFFEF
 }
 
 func endsWide(s string) bool {

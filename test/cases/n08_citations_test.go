@@ -62,8 +62,8 @@ func TestN08CitationsPointAtWhatWasFetched(t *testing.T) {
 	requests := m.Requests()
 	told := results(requests[3])["p1"]
 	require.Contains(t, told, "Successfully presented files\n\nNote on "+file+": 2 of its 4 citations")
-	require.Contains(t, told, "take them out together with what rests on them alone:\n- "+invented)
-	require.Contains(t, told, "found but not read; fetch them before you rely on them:\n- "+hit)
+	require.Contains(t, told, "take it out together with what rests on it alone:\n- "+invented)
+	require.Contains(t, told, "found but not read; fetch it before you rely on it:\n- "+hit)
 	again := results(requests[5])["p2"]
 	require.NotContains(t, again, invented)
 	require.Contains(t, again, "1 of its 3 citations")

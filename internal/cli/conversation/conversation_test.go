@@ -291,7 +291,7 @@ func TestUnsoundCitationsAreTold(t *testing.T) {
 	}}
 	c := newCall(t, s)
 	require.NoError(t, c.run(cli.ExitDone))
-	require.Contains(t, c.progress(), "1 of 1 citations point at pages that were not fetched:\n  https://n.org (nothing in the thread names it)\n")
+	require.Contains(t, c.progress(), "The only citation points at a page that was not fetched:\n  https://n.org (nothing in the thread names it)\n")
 
 	c = newCall(t, s)
 	s.Script = append(s.Script, s.Script[0])
