@@ -225,3 +225,16 @@ func TestChangesOfARunAreRecordedWithEachResult(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "r2", run)
 }
+
+// What a run hands over is told whatever its name; of secrets, that they are there.
+func TestChangesTellOfDeliverablesAndSecrets(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	_, _ = w.result(w.command("cd /mnt/user-data && mkdir -p outputs/dist outputs/build workspace/build && echo page > outputs/dist/index.html && " +
+		"echo log > outputs/build/run.log && echo KEY=hidden > workspace/.env && echo o > workspace/build/x.o"))
+	require.Equal(t, map[string]string{"index.html": "created", "run.log": "created", ".env": "created"}, w.filesChanged())
+	c, err := w.store.Changes(t.Context(), "t1", "r1")
+	require.NoError(t, err)
+	require.NotContains(t, string(c.Body), "hidden")
+	require.Contains(t, string(c.Body), "+page")
+}

@@ -44,20 +44,17 @@ func (a *Activities) uploadsNaming(ctx context.Context, ref step.Ref, needles []
 		s.open[needle] = strings.ToLower(needle)
 	}
 	for _, info := range files {
-		if len(s.open) == 0 || s.left <= 0 {
+		if len(s.open) == 0 || s.left <= 0 || ctx.Err() != nil {
 			break
 		}
 		f, err := d.Open(info.Name())
 		if err != nil {
 			continue // removed meanwhile, or no file any more
 		}
-		err = s.file(f)
+		s.file(f)
 		_ = f.Close()
-		if err != nil {
-			return s.found, err
-		}
 	}
-	return s.found, nil
+	return s.found, ctx.Err()
 }
 
 // uploadSearch looks for needles in files.
@@ -69,15 +66,12 @@ type uploadSearch struct {
 }
 
 // file looks through one file, in constant memory. A piece ends at a space, which
-// no address has in it.
-func (s *uploadSearch) file(f io.Reader) error {
+// no address has in it. What cannot be read of it is left out.
+func (s *uploadSearch) file(f io.Reader) {
 	limited := &io.LimitedReader{R: f, N: s.left}
 	r := transform.NewReader(limited, unicode.BOMOverride(encoding.Nop.NewDecoder()))
 	buf := make([]byte, uploadsPiece)
-	for n := 0; len(s.open) > 0; {
-		if err := s.ctx.Err(); err != nil {
-			return err
-		}
+	for n := 0; len(s.open) > 0 && s.ctx.Err() == nil; {
 		m, err := io.ReadFull(r, buf[n:])
 		n += m
 		end := n
@@ -88,12 +82,11 @@ func (s *uploadSearch) file(f io.Reader) error {
 		}
 		s.piece(string(buf[:end]))
 		if err != nil {
-			break // the file ends, or cannot be read: the others still count
+			break
 		}
 		n = copy(buf, buf[end:n])
 	}
 	s.left = limited.N
-	return nil
 }
 
 // unescaped undoes what JSON, HTML and Markdown do to addresses.

@@ -89,7 +89,7 @@ func (c *Client) Sources(ctx context.Context, threadID string) ([]Source, error)
 // SourceText opens the text that is kept of a page, by its hash or by at least
 // eight digits of its beginning. Close it.
 func (c *Client) SourceText(ctx context.Context, threadID, hash string) (io.ReadCloser, error) {
-	res, err := c.open(ctx, request{method: http.MethodGet, path: threadPath(threadID) + "/sources/" + url.PathEscape(hash)}) //nolint:bodyclose // whoever reads the text closes it
+	res, err := c.open(ctx, request{method: http.MethodGet, path: threadPath(threadID) + "/sources/" + url.PathEscape(hash)})
 	if err != nil {
 		return nil, err
 	}

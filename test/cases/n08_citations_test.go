@@ -1,6 +1,8 @@
 package cases
 
 import (
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -104,11 +106,35 @@ func TestN08CitationsPointAtWhatWasFetched(t *testing.T) {
 	require.Equal(t, 0, code)
 	require.Contains(t, out, "2 of 4 citations point at pages that were not fetched:")
 	require.Regexp(t, `\* read .*/tides\?full=1`, out)
+	out, _, code = RunCLI(t, []string{"threads", "show", id, "--source", fetched.Hash[:12], "--server", p.URL}, CLIOptions{})
+	require.Equal(t, 0, code)
+	require.Equal(t, text, out)
 	out, _, code = RunCLI(t, []string{"threads", "export", id, "--format", "html", "--path", "report.md", "--server", p.URL}, CLIOptions{})
 	require.Equal(t, 0, code)
 	require.Contains(t, out, ">Hit</a>")
 	require.Contains(t, out, "found by a search on ")
 	require.NotContains(t, out, "<script")
+}
+
+// What an upload names is given, in the turn that it came with and in those after it.
+func TestN08CitationsOfWhatUploadsNameAreNoFalseAlarm(t *testing.T) {
+	m := NewModel(t)
+	m.Enqueue(Text("见https://docs.example.org/guide，另见https://never.example.org/1。"), Text("As said: https://docs.example.org/guide"))
+	p := StartDev(t, DevOptions{Config: ConfigFor(m)})
+	file := filepath.Join(t.TempDir(), "README.md")
+	require.NoError(t, os.WriteFile(file, []byte("See the [guide](https://docs.example.org/guide)."), 0o600))
+	_, _, code := RunCLI(t, []string{"run", "--thread", "t-uploads", "--server", p.URL, "What does it say?", file}, CLIOptions{})
+	require.Equal(t, 0, code)
+	_, _, code = RunCLI(t, []string{"run", "--thread", "t-uploads", "--server", p.URL, "Again?"}, CLIOptions{})
+	require.Equal(t, 0, code)
+	runs, err := p.API().ListRuns(patient(t), "t-uploads")
+	require.NoError(t, err)
+	require.Len(t, runs, 2)
+	again, first := runs[0].Citations, runs[1].Citations // the newest comes first
+	require.Equal(t, 1, again.Given)
+	require.Empty(t, again.Flagged)
+	require.Equal(t, 1, first.Given)
+	require.Equal(t, []client.Citation{{Place: "answer", URL: "https://never.example.org/1", Form: "bare", Grade: "unknown"}}, first.Flagged)
 }
 
 // Changes of files are told of runs that were cut off as well.
