@@ -121,13 +121,15 @@ func TestN08CitationsOfWhatUploadsNameAreNoFalseAlarm(t *testing.T) {
 	m := NewModel(t)
 	m.Enqueue(Text("见https://docs.example.org/guide，另见https://never.example.org/1。"), Text("As said: https://docs.example.org/guide"))
 	p := StartDev(t, DevOptions{Config: ConfigFor(m)})
+	id := newThread(t, p.API())
 	file := filepath.Join(t.TempDir(), "README.md")
 	require.NoError(t, os.WriteFile(file, []byte("See the [guide](https://docs.example.org/guide)."), 0o600))
-	_, _, code := RunCLI(t, []string{"run", "--thread", "t-uploads", "--server", p.URL, "What does it say?", file}, CLIOptions{})
+	_, _, code := RunCLI(t, []string{"run", "--thread", id, "--server", p.URL, "What does it say?", file}, CLIOptions{})
 	require.Equal(t, 0, code)
-	_, _, code = RunCLI(t, []string{"run", "--thread", "t-uploads", "--server", p.URL, "Again?"}, CLIOptions{})
+	_, _, code = RunCLI(t, []string{"run", "--thread", id, "--server", p.URL, "Again?"}, CLIOptions{})
 	require.Equal(t, 0, code)
-	runs, err := p.API().ListRuns(patient(t), "t-uploads")
+	var runs []client.Run
+	_, err := p.API().Do(patient(t), "GET", "/threads/"+id+"/runs", nil, &runs)
 	require.NoError(t, err)
 	require.Len(t, runs, 2)
 	again, first := runs[0].Citations, runs[1].Citations // the newest comes first
