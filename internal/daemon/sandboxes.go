@@ -55,6 +55,9 @@ func (d *Daemon) sandboxProvider(ctx context.Context) (sandbox.Provider, error) 
 			o.Runner = wall
 			d.log.Info("Commands run walled in by bubblewrap", "network", s.Network)
 		case s.Use == "":
+			if !s.AllowHostBash {
+				d.CommandsOff = err.Error()
+			}
 			level := slog.LevelWarn
 			if runtime.GOOS != "linux" {
 				level = slog.LevelDebug // nothing can be done about it
