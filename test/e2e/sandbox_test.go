@@ -32,7 +32,7 @@ func TestAMachineThatCannotWallCommandsIn(t *testing.T) {
 		Config: strings.Replace(testkit.WalledConfigFor(m), "sandbox:\n  use: bubblewrap\n", "", 1), Env: noPrograms,
 	})
 	require.Contains(t, p.Output(), "Commands cannot be walled in")
-	require.Contains(t, p.Output(), "deerflow: commands are off: bubblewrap: there is no program bwrap on the PATH (docs/sandboxes.md")
+	require.Contains(t, p.Output(), "deerflow: commands are off: bubblewrap: there is no program bwrap on the PATH")
 	ctx := patient(t)
 	th, err := p.API().CreateThread(ctx, "", nil)
 	require.NoError(t, err)
