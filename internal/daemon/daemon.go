@@ -8,6 +8,7 @@ import (
 	"go.temporal.io/sdk/client"
 
 	"deerflow/config"
+	"deerflow/internal/sandbox"
 	"deerflow/internal/stream"
 	"deerflow/internal/threadclient"
 	"deerflow/worker"
@@ -38,7 +39,8 @@ type Daemon struct {
 	// does not ask for that; "" when they can, or should not.
 	CommandsOff string
 
-	source  *config.Source // gives the configuration while it is edited
+	boxes   sandbox.Provider // nil without a worker in this process
+	source  *config.Source   // gives the configuration while it is edited
 	dataDir string
 	log     *slog.Logger
 	say     func(string)

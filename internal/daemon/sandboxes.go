@@ -21,6 +21,7 @@ func (d *Daemon) openSandboxes(ctx context.Context) (sandbox.Provider, error) {
 	if err != nil {
 		return nil, err
 	}
+	d.boxes = boxes
 	d.later(func() {
 		if err := boxes.Close(); err != nil {
 			d.log.Warn("The sandboxes did not close in order", "error", err)

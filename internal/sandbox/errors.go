@@ -61,7 +61,9 @@ func (e *BinaryError) Is(target error) bool { return target == ErrBinary }
 // an [ErrUnavailable]. Err is the reason in words for a model.
 type UnreachableError struct{ Err error }
 
-func (e *UnreachableError) Error() string { return fmt.Sprintf("the sandbox cannot be reached (%v)", e.Err) }
+func (e *UnreachableError) Error() string {
+	return fmt.Sprintf("the sandbox cannot be reached (%v)", e.Err)
+}
 
 // Unwrap gives the reason.
 func (e *UnreachableError) Unwrap() error { return e.Err }

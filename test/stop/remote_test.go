@@ -167,3 +167,25 @@ func TestRemoteMachineThatIsAway(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "2", results(t, p, id)["c2"])
 }
+
+// A thread that is deleted takes its machine with it.
+func TestDeletedThreadEndsItsMachine(t *testing.T) {
+	t.Parallel()
+	cluster := testkit.NewCluster(t, testkit.NewMachine(t))
+	m := testkit.NewModel(t)
+	m.Respond(testkit.ByTurn(testkit.ToolCalls(bash("c1", "echo 1")), testkit.Text("done")))
+	dev := testkit.StartDev(t, testkit.DevOptions{Config: remoteConfig(m, cluster)})
+	p := product{api: dev.API(), dataDir: dev.DataDir}
+	id := p.newThread(t)
+	_, err := p.api.WaitRun(patient(t), id, testkit.Say("work"))
+	require.NoError(t, err)
+	made := ""
+	cluster.Set(func() {
+		require.Len(t, cluster.Creates, 1)
+		made = cluster.Creates[0].ID
+		require.Empty(t, cluster.Deletes)
+	})
+	require.NoError(t, p.api.DeleteThread(patient(t), id))
+	cluster.Set(func() { require.Contains(t, cluster.Deletes, "DELETE /api/sandboxes/"+made) })
+	require.NoDirExists(t, p.workspace(id))
+}
