@@ -57,7 +57,7 @@ func (e *BinaryError) Error() string {
 // Is makes the error an [ErrBinary].
 func (e *BinaryError) Is(target error) bool { return target == ErrBinary }
 
-// UnreachableError: the machine of a sandbox cannot be had, so nothing was run. It is
+// UnreachableError says that the machine of a sandbox cannot be had: nothing was run. It is
 // an [ErrUnavailable]. Err is the reason in words for a model.
 type UnreachableError struct{ Err error }
 
