@@ -59,8 +59,9 @@ type Activities struct {
 
 	conversions singleflight.Group // by document
 
-	recallTimeout, conversionWait time.Duration
-	warned                        sync.Map // tools.Warning that the log has
+	recallTimeout, conversionWait, sandboxPatience time.Duration
+
+	warned sync.Map // tools.Warning that the log has
 }
 
 // plansKept is how many plans stay decoded in memory.
@@ -85,7 +86,10 @@ func New(o Options) (*Activities, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Activities{o: o, plans: plans, ledgers: ledgers, chatters: map[string]model.Chatter{}, access: map[string]config.Model{}, recallTimeout: recallTimeout, conversionWait: conversionWait}, nil
+	return &Activities{
+		o: o, plans: plans, ledgers: ledgers, chatters: map[string]model.Chatter{}, access: map[string]config.Model{},
+		recallTimeout: recallTimeout, conversionWait: conversionWait, sandboxPatience: sandboxPatience,
+	}, nil
 }
 
 // Register makes the activities known to a worker under their fixed names.

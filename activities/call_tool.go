@@ -65,14 +65,12 @@ func (a *Activities) CallTool(parent context.Context, in step.CallToolInput) (st
 }
 
 // claimCall claims a call that must not be made twice, and gets its sandbox
-// before: one that cannot be had is no reason to say that the tool may have run. For
-// the others it is enough that a later attempt finds the row of an earlier one.
+// before: one that cannot be had is no reason to say that the tool may have run, unless
+// an earlier attempt has claimed the call. For the others it is enough that a later
+// attempt finds the row of an earlier one.
 func (a *Activities) claimCall(ctx context.Context, in step.CallToolInput, unsafe, command bool) (store.ClaimResult, *workplace, error) {
 	if unsafe {
-		place, err := a.workplace(ctx, in)
-		if err == nil && command {
-			err = place.prepare(ctx)
-		}
+		place, err := a.readyWorkplace(ctx, in, command)
 		if err != nil {
 			return store.ClaimResult{}, nil, err
 		}
@@ -115,7 +113,7 @@ func (a *Activities) outcome(ctx context.Context, in step.CallToolInput, mayHave
 		}), nil
 	}
 	if place == nil {
-		if place, err = a.workplace(ctx, in); err != nil {
+		if place, err = a.readyWorkplace(ctx, in, false); err != nil {
 			return tools.Result{}, err
 		}
 	}

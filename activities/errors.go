@@ -11,6 +11,7 @@ import (
 
 	"deerflow/internal/agent"
 	"deerflow/internal/model"
+	"deerflow/internal/sandbox"
 	"deerflow/internal/step"
 	"deerflow/internal/store"
 )
@@ -21,8 +22,9 @@ const longestRetryAfter = 60 * time.Second
 
 // border turns an error into what Temporal should do about it: a stop of the
 // worker and everything unknown is tried again, a cancel is a cancel, a thread
-// that is gone is final.
+// that is gone is final. A sandbox that cannot be had is waited for.
 func border(ctx context.Context, doing string, err error) error {
+	var away *sandbox.UnreachableError
 	switch {
 	case err == nil:
 		return nil
@@ -41,6 +43,9 @@ func border(ctx context.Context, doing string, err error) error {
 		return temporal.NewNonRetryableApplicationError(doing+": "+err.Error(), step.ErrStoreAway, err)
 	case errors.Is(err, store.ErrOvertaken):
 		return temporal.NewNonRetryableApplicationError(doing+": "+err.Error(), step.ErrOvertaken, err)
+	case errors.As(err, &away):
+		return temporal.NewApplicationErrorWithOptions(doing+": "+away.Error(), step.ErrSandboxAway,
+			temporal.ApplicationErrorOptions{NextRetryDelay: sandboxPause, Cause: err})
 	case errors.Is(err, store.ErrFenced):
 		return temporal.NewApplicationErrorWithCause(doing+": another attempt works on it", step.ErrFenced, err)
 	}

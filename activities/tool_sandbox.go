@@ -2,7 +2,11 @@ package activities
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"time"
+
+	"go.temporal.io/sdk/activity"
 
 	"deerflow/internal/sandbox"
 	"deerflow/internal/step"
@@ -23,6 +27,9 @@ type workplace struct {
 // refused when it would work on other files than those before it.
 func (a *Activities) workplace(ctx context.Context, in step.CallToolInput) (*workplace, error) {
 	box, err := a.o.Sandboxes.Acquire(ctx, in.User, in.Thread)
+	if errors.Is(err, sandbox.ErrUnavailable) {
+		err = &sandbox.UnreachableError{Err: err}
+	}
 	if err != nil {
 		return nil, fmt.Errorf("get the sandbox of thread %s: %w", in.Thread, err)
 	}
@@ -42,6 +49,44 @@ func (a *Activities) workplace(ctx context.Context, in step.CallToolInput) (*wor
 		w.note = "Note: the sandbox of this conversation was lost and has been made again. Files from before are gone: look before you rely on one."
 	}
 	return w, nil
+}
+
+// A sandbox that cannot be had may be back soon, or there for another worker: the
+// attempts that follow pause so long, and the last one begins before the patience with
+// all of them is over.
+const (
+	sandboxPause    = 5 * time.Second
+	sandboxPatience = 30 * time.Second
+)
+
+// readyWorkplace gets the workplace of a call and, for a command, brings up the machine
+// behind it. When the last attempt cannot have it, the model is told so: the workplace
+// refuses the call.
+func (a *Activities) readyWorkplace(ctx context.Context, in step.CallToolInput, command bool) (*workplace, error) {
+	w, err := a.workplace(ctx, in)
+	if err == nil && command {
+		err = w.prepare(ctx)
+	}
+	var away *sandbox.UnreachableError
+	if !errors.As(err, &away) || ctx.Err() != nil {
+		return w, err
+	}
+	last := lastForSandbox(activity.GetInfo(ctx), time.Now(), a.sandboxPatience)
+	a.o.Logger.Warn("The sandbox of a call cannot be reached", "thread", in.Thread, "tool", in.Name, "error", err, "tried_again", !last)
+	if !last {
+		return nil, err
+	}
+	return &workplace{refusal: fmt.Sprintf("Error: %v; %s was not run. Go on without it, or try again later.", away, in.Name)}, nil
+}
+
+// lastForSandbox reports whether no attempt should follow one whose sandbox could not
+// be had.
+func lastForSandbox(info activity.Info, now time.Time, patience time.Duration) bool {
+	if now.Sub(info.ScheduledTime) >= patience {
+		return true
+	}
+	p := info.RetryPolicy
+	return p != nil && p.MaximumAttempts > 0 && info.Attempt >= p.MaximumAttempts
 }
 
 // prepare brings up the machine behind the sandbox, if it has one.

@@ -1,7 +1,10 @@
 package config
 
 import (
+	"errors"
+	"io/fs"
 	"maps"
+	"os"
 	"path"
 	"slices"
 	"strings"
@@ -170,6 +173,28 @@ func (d *decoder) checkMount(m *Mount, at string, seen map[string]string) {
 		d.errorf(line, "%s.container_path is the same as that of %s (line %d)", at, first, d.line(first, "container_path"))
 	}
 	seen[m.ContainerPath] = at
+	if m.HostPath == "" {
+		return
+	}
+	if reason := noDirectory(m.HostPath); reason != "" {
+		key := at + ".host_path"
+		d.warnf(d.line(at, "host_path"), "%s: %s: %s: a worker on this machine leaves the mount out", key, d.given(key, m.HostPath), reason)
+	}
+}
+
+// noDirectory says why a path is no directory; empty when it is one.
+func noDirectory(path string) string {
+	info, err := os.Stat(path)
+	var known *fs.PathError
+	switch {
+	case errors.As(err, &known):
+		return known.Err.Error()
+	case err != nil:
+		return err.Error()
+	case !info.IsDir():
+		return "is not a directory"
+	}
+	return ""
 }
 
 // within reports whether the clean path p is dir or lies below it.

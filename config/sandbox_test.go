@@ -1,6 +1,8 @@
 package config
 
 import (
+	"os"
+	"path/filepath"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -36,6 +38,20 @@ func TestSandboxLimits(t *testing.T) {
 	require.Equal(t, SandboxLimits{CPUSeconds: 3600, MemoryMB: 256, Processes: 0, FileSizeMB: 4096}, c.Sandbox.Limits)
 	require.Contains(t, fails(t, "sandbox:\n  limits:\n    processes: -1\n"), "c.yaml:3: sandbox.limits.processes: want at least 0")
 	require.Contains(t, fails(t, "sandbox: {limits: {memory_md: 3}}"), "did you mean memory_mb?")
+}
+
+// A mount that cannot be shown is told with its line, and is no mistake: it may be there
+// where the worker is.
+func TestMountThatIsNotThere(t *testing.T) {
+	t.Parallel()
+	const demo = "models: [{name: d, use: demo}]\n"
+	dir := t.TempDir()
+	file := filepath.Join(dir, "file")
+	require.NoError(t, os.WriteFile(file, nil, 0o600))
+	_, warnings := load(t, demo+"sandbox:\n  mounts:\n  - {host_path: "+dir+", container_path: /mnt/a}\n  - {host_path: "+dir+"/none, container_path: /mnt/b}\n"+
+		"  - host_path: "+file+"\n    container_path: /mnt/c\n")
+	require.Equal(t, `c.yaml:5: sandbox.mounts[1].host_path: "`+dir+`/none": no such file or directory: a worker on this machine leaves the mount out
+c.yaml:6: sandbox.mounts[2].host_path: "`+file+`": is not a directory: a worker on this machine leaves the mount out`, warnings)
 }
 
 func TestSandboxMounts(t *testing.T) {

@@ -33,7 +33,8 @@ and the API. Ready when GET /health says 200. SIGINT or SIGTERM stops it within 
 seconds; runs that are not done go on at the next start, also after a kill.
 
 Exit code 2, one line, nothing changed: the data directory is in use, a port is
-taken, the configuration cannot be read, or the database is of a newer version.`,
+taken, the configuration cannot be read or names a sandbox that this machine does not
+have, or the database is of a newer version.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			o.ConfigPath, o.DataDir = g.config, g.dataDir
@@ -55,9 +56,7 @@ func runDev(ctx context.Context, app App, o daemon.Options) error {
 	if err != nil {
 		return startError(app, alreadyRunning(ctx, o.DataDir, err))
 	}
-	for _, w := range d.Warnings {
-		say("deerflow: warning: %s", w)
-	}
+	warn(app, d)
 	if d.MovedAside != "" {
 		say("deerflow: the Temporal database was written by another version and stands now in %s; threads go on from their checkpoints", d.MovedAside)
 	}

@@ -54,9 +54,7 @@ func startPart(ctx context.Context, app App, start func(context.Context) (*daemo
 		if o.err != nil {
 			return nil, startError(app, o.err)
 		}
-		for _, w := range o.d.Warnings {
-			_, _ = fmt.Fprintf(app.ErrOut, "deerflow: warning: %s\n", w)
-		}
+		warn(app, o.d)
 		return o.d, nil
 	case <-app.Signals:
 		cancel()
@@ -71,4 +69,14 @@ func startPart(ctx context.Context, app App, start func(context.Context) (*daemo
 // progress tells a person what is being done.
 func progress(app App) func(string) {
 	return func(what string) { _, _ = fmt.Fprintf(app.ErrOut, "deerflow: %s\n", cli.CleanLines(what)) }
+}
+
+// warn tells what is probably not meant to be as it is.
+func warn(app App, d *daemon.Daemon) {
+	for _, w := range d.Warnings {
+		_, _ = fmt.Fprintf(app.ErrOut, "deerflow: warning: %s\n", w)
+	}
+	if d.CommandsOff != "" {
+		_, _ = fmt.Fprintf(app.ErrOut, "deerflow: commands are off: %s (docs/sandboxes.md has the ways to allow them)\n", cli.CleanLines(d.CommandsOff))
+	}
 }

@@ -19,8 +19,9 @@ const outsideHelp = `Where the others are stands in the environment, or in .env 
 
 --data-dir is shared by all of them: it has the files of the threads.
 
-Exit code 2, one line, nothing changed: the configuration cannot be read, the database
-is not named or of a newer version.`
+Exit code 2, one line, nothing changed: the configuration cannot be read or, for a
+worker, names a sandbox that this machine does not have; the database is not named or
+of a newer version.`
 
 func newWorkerCommand(app App, g *globals) *cobra.Command {
 	return &cobra.Command{

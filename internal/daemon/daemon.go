@@ -8,6 +8,7 @@ import (
 	"go.temporal.io/sdk/client"
 
 	"deerflow/config"
+	"deerflow/internal/sandbox"
 	"deerflow/internal/stream"
 	"deerflow/internal/threadclient"
 	"deerflow/worker"
@@ -34,8 +35,12 @@ type Daemon struct {
 	// MovedAside is the file of another Temporal version that was put away; ""
 	// for none.
 	MovedAside string
+	// CommandsOff says why agents cannot run commands although the configuration
+	// does not ask for that; "" when they can, or should not.
+	CommandsOff string
 
-	source  *config.Source // gives the configuration while it is edited
+	boxes   sandbox.Provider // nil without a worker in this process
+	source  *config.Source   // gives the configuration while it is edited
 	dataDir string
 	log     *slog.Logger
 	say     func(string)
@@ -62,6 +67,9 @@ func Start(ctx context.Context, o Options) (_ *Daemon, err error) {
 	}
 	d.later(func() { _ = ln.Close() })
 	if err := d.checkDatabase(ctx); err != nil {
+		return nil, err
+	}
+	if err := d.checkSandbox(ctx); err != nil {
 		return nil, err
 	}
 	worker.KeepInMemory(d.Config.Worker.StickyCache)

@@ -8,6 +8,9 @@ import (
 	"os"
 	"path/filepath"
 
+	"deerflow/config"
+	"deerflow/internal/sandbox"
+	"deerflow/internal/sandbox/docker"
 	"deerflow/internal/store"
 )
 
@@ -33,6 +36,25 @@ func (d *Daemon) checkDatabase(ctx context.Context) error {
 		return &UsageError{Err: err}
 	}
 	return nil
+}
+
+// checkSandbox refuses a configuration that names a sandbox which this host does not
+// have. Whether it stays is another matter.
+func (d *Daemon) checkSandbox(ctx context.Context) error {
+	var err error
+	switch d.Config.Sandbox.Use {
+	case config.SandboxDocker:
+		err = docker.Check(ctx)
+	case config.SandboxBubblewrap:
+		var wall sandbox.Runner
+		if wall, err = sandbox.NewBubblewrap(ctx, sandbox.BubblewrapOptions{Network: d.Config.Sandbox.Network, Logger: d.log}); err == nil {
+			err = wall.Close()
+		}
+	}
+	if err != nil && ctx.Err() == nil {
+		return usage("sandbox.use: this host cannot do what the configuration asks for: %w", err)
+	}
+	return err
 }
 
 // beginningOf reads as much of a file as sqliteMagic has; less of a shorter one.

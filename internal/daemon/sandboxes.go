@@ -21,6 +21,7 @@ func (d *Daemon) openSandboxes(ctx context.Context) (sandbox.Provider, error) {
 	if err != nil {
 		return nil, err
 	}
+	d.boxes = boxes
 	d.later(func() {
 		if err := boxes.Close(); err != nil {
 			d.log.Warn("The sandboxes did not close in order", "error", err)
@@ -55,6 +56,9 @@ func (d *Daemon) sandboxProvider(ctx context.Context) (sandbox.Provider, error) 
 			o.Runner = wall
 			d.log.Info("Commands run walled in by bubblewrap", "network", s.Network)
 		case s.Use == "":
+			if !s.AllowHostBash {
+				d.CommandsOff = err.Error()
+			}
 			level := slog.LevelWarn
 			if runtime.GOOS != "linux" {
 				level = slog.LevelDebug // nothing can be done about it

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net"
 	"net/http"
-	"path/filepath"
 
 	"deerflow/api"
 	"deerflow/internal/store"
@@ -37,7 +36,7 @@ func (d *Daemon) serve(ctx context.Context, ln net.Listener, o Options, f front)
 		return err
 	}
 	s := api.New(api.Options{
-		Store: f.store, Hub: f.hub, Threads: f.threads, Documents: f.threads, Files: api.NewFiles(filepath.Join(d.dataDir, usersDir)),
+		Store: f.store, Hub: f.hub, Threads: f.threads, Documents: f.threads, Files: d.files(),
 		TemporalHealth: f.temporalHealth, WorkerHealth: f.workerHealth,
 		Settings:       d.apiSettings,
 		RequireKeys:    keys,

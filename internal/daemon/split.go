@@ -25,6 +25,9 @@ func StartWorker(ctx context.Context, o Options) (_ *Daemon, err error) {
 			d.unwind()
 		}
 	}()
+	if err := d.checkSandbox(ctx); err != nil {
+		return nil, err
+	}
 	st, err := d.awaitStore(ctx, nil)
 	if err != nil {
 		return nil, err

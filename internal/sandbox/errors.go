@@ -57,6 +57,20 @@ func (e *BinaryError) Error() string {
 // Is makes the error an [ErrBinary].
 func (e *BinaryError) Is(target error) bool { return target == ErrBinary }
 
+// UnreachableError says that the machine of a sandbox cannot be had: nothing was run. It is
+// an [ErrUnavailable]. Err is the reason in words for a model.
+type UnreachableError struct{ Err error }
+
+func (e *UnreachableError) Error() string {
+	return fmt.Sprintf("the sandbox cannot be reached (%v)", e.Err)
+}
+
+// Unwrap gives the reason.
+func (e *UnreachableError) Unwrap() error { return e.Err }
+
+// Is makes the error an [ErrUnavailable].
+func (e *UnreachableError) Is(target error) bool { return target == ErrUnavailable }
+
 // CommandError is the refusal of a command; Reason is a sentence for the model.
 type CommandError struct{ Reason string }
 

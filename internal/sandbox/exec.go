@@ -75,5 +75,9 @@ func (l *local) Exec(ctx context.Context, c Command) (ExecResult, error) {
 	if err == nil || errors.Is(err, ctx.Err()) || errors.As(err, &refused) {
 		return r, err
 	}
+	var away *UnreachableError
+	if errors.As(err, &away) {
+		return r, l.unreachable(away)
+	}
 	return r, fmt.Errorf("%w: start a command: %s", ErrUnavailable, l.Mask(err.Error()))
 }

@@ -197,7 +197,7 @@ func (p *Local) Acquire(ctx context.Context, user, threadID string) (Sandbox, er
 	}
 	// It may have been removed under us (J07).
 	if err := os.MkdirAll(p.root, 0o700); err != nil {
-		return nil, fmt.Errorf("make the root directory of the sandboxes: %w: %w", ErrUnavailable, err)
+		return nil, fmt.Errorf("make the root directory of the sandboxes: %w: %w", ErrUnavailable, cause(err))
 	}
 	l, err := p.box(user, threadID)
 	if err != nil {

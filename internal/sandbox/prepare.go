@@ -3,13 +3,12 @@ package sandbox
 import (
 	"context"
 	"errors"
-	"fmt"
 	"maps"
 )
 
 // Preparer is a sandbox whose machine takes time to come up. Prepare brings it up,
 // so that a command that comes next fails for no other reason than its own. An
-// error is an [ErrUnavailable] or the context's.
+// error is an [UnreachableError] or the context's.
 type Preparer interface {
 	Prepare(ctx context.Context) error
 }
@@ -35,5 +34,14 @@ func (l *local) Prepare(ctx context.Context) error {
 	if err == nil || ctx.Err() != nil && errors.Is(err, ctx.Err()) || errors.As(err, &refused) {
 		return ctx.Err() // a refusal is the command's own to tell
 	}
-	return fmt.Errorf("%w: %s", ErrUnavailable, l.Mask(err.Error()))
+	return l.unreachable(err)
+}
+
+// unreachable says why the machine cannot be had, without paths of this host.
+func (l *local) unreachable(err error) error {
+	var away *UnreachableError
+	if errors.As(err, &away) {
+		err = away.Err
+	}
+	return &UnreachableError{Err: errors.New(l.Mask(err.Error()))}
 }

@@ -18,8 +18,9 @@ type Runner interface {
 	// Run runs a command to its end, the end of the context or its timeout,
 	// whichever is first, and leaves nothing of it behind that a later call does
 	// not know of. A command that fails is a result. The error is the context's,
-	// with the output so far, a [CommandError], or why the command could not be run,
-	// which the caller reports as [ErrUnavailable]. The output may be raw bytes:
+	// with the output so far, a [CommandError], an [UnreachableError] when there is
+	// nothing to run it on, or what else went wrong, which the caller reports as
+	// [ErrUnavailable]. The output may be raw bytes:
 	// what must not be shown is taken out by the caller.
 	Run(ctx context.Context, j Job) (ExecResult, error)
 	// Remove frees what is kept for a thread that is deleted. It is no error when

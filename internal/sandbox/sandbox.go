@@ -42,8 +42,8 @@ type Sandbox interface {
 	Fresh() bool
 	// Exec runs a shell command in the workspace. A command that fails or runs
 	// out of time is a result; the error is a refusal ([ErrHostBash],
-	// [CommandError]), the context's error together with the output so far, or
-	// [ErrUnavailable].
+	// [CommandError]), the context's error together with the output so far, an
+	// [UnreachableError] when nothing was run, or [ErrUnavailable].
 	Exec(ctx context.Context, c Command) (ExecResult, error)
 	// Mask replaces paths of the host in a text by their virtual spelling.
 	Mask(text string) string

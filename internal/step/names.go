@@ -54,6 +54,8 @@ const (
 	// ErrStoreAway: the product's database does not answer, and nothing was done;
 	// the workflow waits for it, visibly, and asks again.
 	ErrStoreAway = "StoreAway"
+	// ErrSandboxAway: the sandbox of a call cannot be had, and the call was not made.
+	ErrSandboxAway = "SandboxAway"
 	// ErrHostRestarted: the process that worked on the step is gone.
 	ErrHostRestarted = "HostRestarted"
 	// ErrRunRefused: a run cannot be started as it was asked for.

@@ -48,6 +48,7 @@ func runBash(ctx context.Context, c Call, p bashParams, timeout time.Duration) (
 		return fmt.Sprintf("\n... [truncated: %d characters in the middle left out] ...\n", skipped)
 	})}
 	var refused *sandbox.CommandError
+	var away *sandbox.UnreachableError
 	switch {
 	case err == nil:
 		if out.ExitCode != 0 && !out.TimedOut {
@@ -59,6 +60,8 @@ func runBash(ctx context.Context, c Call, p bashParams, timeout time.Duration) (
 			"Use the file tools instead, or ask the operator for an isolated sandbox or for sandbox.allow_host_bash."), nil
 	case errors.As(err, &refused):
 		return failure("%s", refused.Reason), nil
+	case errors.As(err, &away):
+		return failure("%v; bash was not run. Go on without it, or try again later.", away), nil
 	case lost(ctx, err):
 		return r, err // with the output so far
 	}

@@ -2,6 +2,7 @@ package tools
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -95,4 +96,18 @@ func TestBashTellsOfItsSandbox(t *testing.T) {
 	require.NoError(t, err)
 	tool, _ := set.Get("bash")
 	require.Contains(t, tool.Spec().Description, "stopped.\n- There is no network.")
+}
+
+// machinelessSandbox is one whose machine cannot be had.
+type machinelessSandbox struct{ sandbox.Sandbox }
+
+func (machinelessSandbox) Exec(context.Context, sandbox.Command) (sandbox.ExecResult, error) {
+	return sandbox.ExecResult{}, &sandbox.UnreachableError{Err: errors.New("connection refused")}
+}
+
+func TestBashWithoutAMachine(t *testing.T) {
+	t.Parallel()
+	k := newKit(t)
+	k.env.Sandbox = machinelessSandbox{k.env.Sandbox}
+	k.fails("bash", a{"command": "true"}, "the sandbox cannot be reached (connection refused); bash was not run")
 }

@@ -1,8 +1,13 @@
 package stop
 
 import (
+	"net"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -117,4 +122,70 @@ func TestRemoteCommandOfAKilledWorker(t *testing.T) {
 	texts := results(t, p, id)
 	require.Contains(t, texts["c1"], "may have run")
 	require.Equal(t, "once", texts["c2"])
+}
+
+// Nobody answers at the address of the machine: the model is told so after a short
+// wait, and that the command was not run; a machine that comes up meanwhile is used.
+func TestRemoteMachineThatIsAway(t *testing.T) {
+	t.Parallel()
+	reserved, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	address := reserved.Addr().String()
+	require.NoError(t, reserved.Close())
+	m := testkit.NewModel(t)
+	m.On(testkit.LastUser("first")).Respond(testkit.ByTurn(testkit.ToolCalls(bash("c1", "echo 1")), testkit.Text("not run")))
+	m.On(testkit.LastUser("second")).Respond(testkit.ByTurn(testkit.ToolCalls(bash("c2", "echo 2")), testkit.Text("run")))
+	remote := remoteConfig(m, testkit.NewCluster(t, nil))
+	head, _, _ := strings.Cut(remote, "  provisioner_url: ")
+	_, tail, _ := strings.Cut(remote, "  provisioner_api_key: "+testkit.ClusterKey+"\n")
+	dev := testkit.StartDev(t, testkit.DevOptions{Config: head + "  base_url: http://" + address + "\n" + tail})
+	p := product{api: dev.API(), dataDir: dev.DataDir}
+	id := p.newThread(t)
+
+	begun := time.Now()
+	_, err = p.api.WaitRun(patient(t), id, testkit.Say("first"))
+	require.NoError(t, err)
+	require.Less(t, time.Since(begun), time.Minute)
+	require.Regexp(t, `^Error: the sandbox cannot be reached \(.*connection refused\); bash was not run\.`, results(t, p, id)["c1"])
+	tries := strings.Count(dev.Output(), "The sandbox of a call cannot be reached")
+	require.Greater(t, tries, 1, "a short outage is waited for")
+
+	run := p.start(t, id, "second")
+	require.Eventually(t, func() bool {
+		return strings.Count(dev.Output(), "The sandbox of a call cannot be reached") > tries
+	}, patience, tick)
+	back, err := net.Listen("tcp", address)
+	require.NoError(t, err)
+	target, err := url.Parse(testkit.NewMachine(t).URL())
+	require.NoError(t, err)
+	server := httptest.NewUnstartedServer(httputil.NewSingleHostReverseProxy(target))
+	require.NoError(t, server.Listener.Close())
+	server.Listener = back
+	server.Start()
+	t.Cleanup(server.Close)
+	_, err = p.api.AwaitRun(patient(t), id, run, "success")
+	require.NoError(t, err)
+	require.Equal(t, "2", results(t, p, id)["c2"])
+}
+
+// A thread that is deleted takes its machine with it.
+func TestDeletedThreadEndsItsMachine(t *testing.T) {
+	t.Parallel()
+	cluster := testkit.NewCluster(t, testkit.NewMachine(t))
+	m := testkit.NewModel(t)
+	m.Respond(testkit.ByTurn(testkit.ToolCalls(bash("c1", "echo 1")), testkit.Text("done")))
+	dev := testkit.StartDev(t, testkit.DevOptions{Config: remoteConfig(m, cluster)})
+	p := product{api: dev.API(), dataDir: dev.DataDir}
+	id := p.newThread(t)
+	_, err := p.api.WaitRun(patient(t), id, testkit.Say("work"))
+	require.NoError(t, err)
+	made := ""
+	cluster.Set(func() {
+		require.Len(t, cluster.Creates, 1)
+		made = cluster.Creates[0].ID
+		require.Empty(t, cluster.Deletes)
+	})
+	require.NoError(t, p.api.DeleteThread(patient(t), id))
+	cluster.Set(func() { require.Contains(t, cluster.Deletes, "DELETE /api/sandboxes/"+made) })
+	require.NoDirExists(t, p.workspace(id))
 }

@@ -56,6 +56,10 @@ func unknownTool(name string, plan *agent.Summary) string {
 }
 
 func lostTool(call *ToolCall, err error) string {
+	var app *temporal.ApplicationError
+	if errors.As(err, &app) && app.Type() == step.ErrSandboxAway {
+		return fmt.Sprintf("Error: %s was not run (%s). Go on without it, or try again later.", call.Name, brief(err))
+	}
 	if call.Tool.Class == agent.ClassUnsafe {
 		return fmt.Sprintf("Error: the worker was lost while %s ran (%s). It may have run, in full or in part: check before you repeat it.", call.Name, brief(err))
 	}

@@ -91,6 +91,10 @@ func TestB10AFailedToolIsAResult(t *testing.T) {
 			"Error: tool ls failed (the disk is full). Go on with what you know, or choose another tool.",
 		},
 		{
+			"a sandbox that cannot be had: nothing ran", "bash", temporal.NewApplicationError("the sandbox cannot be reached (connection refused)", step.ErrSandboxAway),
+			"Error: bash was not run (the sandbox cannot be reached (connection refused)). Go on without it, or try again later.",
+		},
+		{
 			"anything else", "ls", errors.New("rpc error: code = Unavailable"),
 			"Error: tool ls failed (its worker did not answer). Go on with what you know, or choose another tool.",
 		},

@@ -295,6 +295,9 @@ func TestEngineFailures(t *testing.T) {
 	e.mu.Unlock()
 	_, err = b.Exec(t.Context(), sandbox.Command{Line: "true"})
 	require.ErrorIs(t, err, sandbox.ErrUnavailable)
+	var away *sandbox.UnreachableError
+	require.ErrorAs(t, err, &away, "nothing was run")
+	require.ErrorAs(t, b.(sandbox.Preparer).Prepare(t.Context()), &away, "it is seen before a command is begun")
 	// Files are here, whatever the engine does.
 	_, err = b.WriteFile(t.Context(), "a.txt", strings.NewReader("x"), sandbox.WriteOptions{})
 	require.NoError(t, err)

@@ -106,7 +106,7 @@ func (r *Runner) start(ctx, watched context.Context, m *machine, o client.ExecCr
 		return nil, errLost
 	}
 	if err != nil {
-		return nil, fmt.Errorf("start a command in the container: %w", err)
+		return nil, &sandbox.UnreachableError{Err: fmt.Errorf("prepare a command in the container: %w", err)}
 	}
 	stream, err := r.docker.ExecAttach(ctx, made.ID, client.ExecAttachOptions{})
 	if err != nil {

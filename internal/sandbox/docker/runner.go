@@ -6,6 +6,9 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/containerd/errdefs"
+	"github.com/moby/moby/client"
+
 	"deerflow/internal/sandbox"
 	"deerflow/internal/sandbox/pool"
 )
@@ -16,13 +19,21 @@ const closeTimeout = 20 * time.Second
 // errLost: the container is not there any more, and the command did not start.
 var errLost = errors.New("the container is gone")
 
-// Prepare makes the container of a job if there is none.
+// Prepare makes the container of a job if there is none. Where there is one, it sees
+// whether the engine still answers.
 func (r *Runner) Prepare(ctx context.Context, j sandbox.Job) error {
 	lease, err := r.lease(ctx, j)
 	if err != nil {
 		return err
 	}
-	lease.Done()
+	defer lease.Done()
+	if lease.Made {
+		return nil
+	}
+	_, err = r.docker.ContainerInspect(ctx, lease.Machine.id, client.ContainerInspectOptions{})
+	if err != nil && !errdefs.IsNotFound(err) { // one that is gone is made anew when the command finds it so
+		return fmt.Errorf("look for the container: %w", err)
+	}
 	return nil
 }
 
@@ -50,13 +61,13 @@ func (r *Runner) maker(j sandbox.Job) func(context.Context) (*machine, error) {
 func (r *Runner) Run(ctx context.Context, j sandbox.Job) (sandbox.ExecResult, error) {
 	lease, err := r.lease(ctx, j)
 	if err != nil {
-		return sandbox.ExecResult{}, err
+		return sandbox.ExecResult{}, &sandbox.UnreachableError{Err: err}
 	}
 	defer lease.Done()
 	result, err := r.exec(ctx, lease.Machine, j)
 	if errors.Is(err, errLost) {
 		if err := lease.Replace(ctx, r.maker(j)); err != nil {
-			return result, fmt.Errorf("make the container anew: %w", err)
+			return result, &sandbox.UnreachableError{Err: fmt.Errorf("make the container anew: %w", err)}
 		}
 		result, err = r.exec(ctx, lease.Machine, j)
 	}

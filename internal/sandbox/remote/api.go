@@ -138,7 +138,7 @@ func (a *api) send(ctx context.Context, method, path string, body io.Reader) (*h
 	case ctx.Err() != nil:
 		return nil, ctx.Err()
 	case errors.As(err, &dial) && dial.Op == "dial":
-		return nil, fmt.Errorf("%w: %w", errLost, err)
+		return nil, fmt.Errorf("%w: %w", errLost, dial) // what is around it only names the call
 	}
 	return nil, err
 }

@@ -207,6 +207,47 @@ func TestWrongAnswers(t *testing.T) {
 	}
 }
 
+// Connections to a fixed address are refused: that is told soon, and as something
+// else than a lost command. A machine that has just been made is waited for.
+func TestNobodyThere(t *testing.T) {
+	t.Parallel()
+	b := testkit.NewMachine(t)
+	url := b.URL()
+	b.Stop()
+	box := acquire(t, provider(t, Options{BaseURL: url, Ready: time.Hour, Refused: 50 * time.Millisecond}, t.TempDir()), "t")
+	for what, do := range map[string]func() error{
+		"prepare": func() error { return box.(sandbox.Preparer).Prepare(t.Context()) },
+		"exec": func() error {
+			_, err := box.Exec(t.Context(), sandbox.Command{Line: "echo 1"})
+			return err
+		},
+	} {
+		err := do()
+		var away *sandbox.UnreachableError
+		require.ErrorAs(t, err, &away, what)
+		require.ErrorIs(t, err, sandbox.ErrUnavailable, what)
+		require.Regexp(t, `^the sandbox cannot be reached \([^(]*connection refused\)$`, err.Error(), what)
+	}
+
+	o := through(testkit.NewCluster(t, b))
+	o.Ready, o.Refused = 300*time.Millisecond, time.Nanosecond
+	_, err := acquire(t, provider(t, o, t.TempDir()), "t").Exec(t.Context(), sandbox.Command{Line: "echo 1"})
+	require.ErrorContains(t, err, "was not ready within 300ms")
+}
+
+// A machine that goes for good between two commands: the second was not run.
+func TestMachineThatDoesNotComeBack(t *testing.T) {
+	t.Parallel()
+	b := testkit.NewMachine(t)
+	box := acquire(t, provider(t, Options{BaseURL: b.URL(), Refused: 50 * time.Millisecond}, t.TempDir()), "t")
+	run(t, box, "true")
+	b.Stop()
+	_, err := box.Exec(t.Context(), sandbox.Command{Line: "true"})
+	var away *sandbox.UnreachableError
+	require.ErrorAs(t, err, &away)
+	require.ErrorContains(t, err, "make the machine anew")
+}
+
 func TestCheck(t *testing.T) {
 	t.Parallel()
 	b := testkit.NewMachine(t)

@@ -71,15 +71,25 @@ func (r *Runner) up(ctx context.Context, j sandbox.Job) (*machine, error) {
 	return m, m.settle(ctx, j)
 }
 
-// ready waits until the machine answers.
+// ready waits until the machine answers. Where nobody takes calls, it waits long only
+// for a machine that has just been asked for.
 func (m *machine) ready(ctx context.Context) (about, error) {
 	o := m.runner.o
 	late := time.NewTimer(o.Ready)
 	defer late.Stop()
+	var goneSince time.Time
 	for {
 		it, err := m.api.about(ctx)
 		var refused *sandbox.CommandError
 		if err == nil || errors.As(err, &refused) {
+			return it, err
+		}
+		switch {
+		case o.provisioned() || !errors.Is(err, errLost):
+			goneSince = time.Time{}
+		case goneSince.IsZero():
+			goneSince = time.Now()
+		case time.Since(goneSince) >= o.Refused:
 			return it, err
 		}
 		select {

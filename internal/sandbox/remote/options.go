@@ -28,23 +28,25 @@ type Options struct {
 	Idle     time.Duration
 	Replicas int
 	// Ready is how long a machine may take to come up (60 s), Poll the pause between
-	// two questions whether it has (1 s).
-	Ready, Poll time.Duration
+	// two questions whether it has (1 s). One that was not made for the occasion and
+	// takes no connections is not coming up: it has Refused to come back (2 s).
+	Ready, Poll, Refused time.Duration
 	// Logger gets warnings; nil means slog.Default().
 	Logger *slog.Logger
 }
 
 // Bounds on what a machine may take.
 const (
-	defaultReady = time.Minute
-	defaultPoll  = time.Second
+	defaultReady   = time.Minute
+	defaultPoll    = time.Second
+	defaultRefused = 2 * time.Second
 )
 
 // idPlaceholder stands for the machine of a thread in an address.
 const idPlaceholder = "{sandbox_id}"
 
 func (o *Options) complete() error {
-	o.Ready, o.Poll = cmp.Or(o.Ready, defaultReady), cmp.Or(o.Poll, defaultPoll)
+	o.Ready, o.Poll, o.Refused = cmp.Or(o.Ready, defaultReady), cmp.Or(o.Poll, defaultPoll), cmp.Or(o.Refused, defaultRefused)
 	if o.Logger == nil {
 		o.Logger = slog.Default()
 	}

@@ -89,7 +89,7 @@ func (r *Runner) Run(ctx context.Context, j sandbox.Job) (sandbox.ExecResult, er
 	var result sandbox.ExecResult
 	lease, err := r.lease(ctx, j)
 	if err != nil {
-		return result, refusal(err)
+		return result, refusal(&sandbox.UnreachableError{Err: err})
 	}
 	defer lease.Done()
 	err = r.again(ctx, lease, j, func(m *machine) (err error) {
@@ -106,9 +106,12 @@ func (r *Runner) again(ctx context.Context, lease *pool.Lease[*machine], j sandb
 		return err
 	}
 	if err := lease.Replace(ctx, r.maker(j)); err != nil {
-		return fmt.Errorf("make the machine anew: %w", err)
+		return &sandbox.UnreachableError{Err: fmt.Errorf("make the machine anew: %w", err)}
 	}
-	return work(lease.Machine)
+	if err = work(lease.Machine); errors.Is(err, errLost) {
+		return &sandbox.UnreachableError{Err: err}
+	}
+	return err
 }
 
 // refusal takes what is wrapped around a refusal away: it is for the model to read.
