@@ -1,7 +1,6 @@
 package web
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"fmt"
@@ -41,7 +40,7 @@ func (d ddg) Search(ctx context.Context, q Query) ([]Hit, error) {
 	if err != nil {
 		return nil, err
 	}
-	page, err := html.Parse(bytes.NewReader(answer.Body))
+	page, err := parseHTML(answer.Body)
 	if err != nil {
 		return nil, Malformed(ddgService)
 	}

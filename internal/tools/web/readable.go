@@ -19,7 +19,8 @@ import (
 // Bounds of the HTML that is made readable: work grows with the elements.
 const (
 	maxHTML     = 4 << 20 // bytes; what comes behind is left out
-	maxElements = 50_000
+	maxElements = 50_000  // of a page in which an article is looked for
+	maxText     = 4 << 20 // bytes of Markdown; what comes behind is left out
 )
 
 // untitled stands where a page has no title.
@@ -42,14 +43,20 @@ func Readable(ctx context.Context, source []byte, address string) (Article, erro
 	if err != nil {
 		page = &url.URL{}
 	}
-	whole, err := html.Parse(bytes.NewReader(source))
+	whole, err := parseHTML(source)
 	if err != nil {
 		return Article{}, failed(KindFormat, "the page is no HTML that can be read")
 	}
 	parser := readability.NewParser()
 	parser.MaxElemsToParse = maxElements
 	article := Article{Title: untitled, Login: has(whole, asksPassword)}
+	if ctx.Err() != nil {
+		return Article{}, ctx.Err()
+	}
 	found, err := parser.ParseDocument(whole, page)
+	if ctx.Err() != nil {
+		return Article{}, ctx.Err()
+	}
 	if title := strings.Join(strings.Fields(found.Title()), " "); err == nil && title != "" {
 		article.Title = title
 	} else if title := titleOf(whole); title != "" {
@@ -75,14 +82,23 @@ func markdown(ctx context.Context, n *html.Node, page *url.URL) (string, error) 
 		base.NewBasePlugin(), commonmark.NewCommonmarkPlugin(),
 		table.NewTablePlugin(table.WithCellPaddingBehavior(table.CellPaddingBehaviorMinimal), table.WithHeaderPromotion(true)),
 	))
-	text, err := c.ConvertNode(n, converter.WithContext(ctx), converter.WithDomain(page.String()))
-	if err != nil {
+	// The library does not look at the context: once it is over, nothing more is written.
+	c.Register.Renderer(func(_ converter.Context, _ converter.Writer, _ *html.Node) converter.RenderStatus {
 		if ctx.Err() != nil {
-			return "", ctx.Err()
+			return converter.RenderSuccess
 		}
+		return converter.RenderTryNext
+	}, converter.PriorityEarly-1)
+	text, err := c.ConvertNode(n, converter.WithContext(ctx), converter.WithDomain(page.String()))
+	switch {
+	case ctx.Err() != nil:
+		return "", ctx.Err()
+	case err != nil:
 		return "", failed(KindFormat, "the page cannot be written as Markdown")
+	case len(text) > maxText:
+		text = bytes.ToValidUTF8(text[:maxText], nil)
 	}
-	return strings.TrimSpace(string(text)), nil
+	return string(bytes.TrimSpace(text)), nil
 }
 
 // prune takes out of a tree what is no text.

@@ -68,10 +68,15 @@ func span(cell *html.Node, name string) int {
 	return 1
 }
 
-// flatten makes blocks of a table and all that is in it.
-func flatten(table *html.Node) {
-	blocks := []*html.Node{table}
-	for n := range table.Descendants() {
+// flatten makes a block of an element, and of the parts of a table that it has.
+func flatten(element *html.Node) {
+	parts := element.DataAtom == atom.Table
+	element.DataAtom, element.Data = atom.Div, atom.Div.String()
+	if !parts {
+		return
+	}
+	var blocks []*html.Node
+	for n := range element.Descendants() {
 		switch n.DataAtom { //nolint:exhaustive // the parts of a table
 		case atom.Table, atom.Thead, atom.Tbody, atom.Tfoot, atom.Tr, atom.Td, atom.Th, atom.Caption:
 			blocks = append(blocks, n)
