@@ -30,43 +30,51 @@ func parseHTML(source []byte) (*html.Node, error) {
 func fewFormats(source []byte) []byte {
 	out := make([]byte, 0, len(source))
 	tokens := html.NewTokenizer(bytes.NewReader(source))
-	opened, dropped := map[atom.Atom]int{}, map[atom.Atom]int{}
-	open, reopened := 0, 0
+	f := formats{opened: map[atom.Atom]int{}, dropped: map[atom.Atom]int{}}
+	reopened := 0
 	for {
 		kind := tokens.Next()
 		raw := tokens.Raw()
 		if kind == html.ErrorToken {
 			return append(out, raw...)
 		}
-		if reopened += open; reopened > maxReopened {
+		if reopened += f.open; reopened > maxReopened {
 			return out
 		}
-		var name atom.Atom
-		if kind == html.StartTagToken || kind == html.SelfClosingTagToken || kind == html.EndTagToken {
-			raw = bytes.Clone(raw) // reading the name changes it to lower case
-			tag, _ := tokens.TagName()
-			name = atom.Lookup(tag)
+		kept := len(out)
+		out = append(out, raw...) // before the name is read, which makes it lower case
+		name, _ := tokens.TagName()
+		if format := atom.Lookup(name); isFormat(format) && !f.tag(format, kind != html.EndTagToken) {
+			out = out[:kept]
 		}
-		switch {
-		case !isFormat(name):
-		case kind == html.EndTagToken && dropped[name] > 0:
-			dropped[name]--
-			continue
-		case kind == html.EndTagToken:
-			if opened[name] > 0 {
-				opened[name]--
-				open--
-			}
-		case (name == atom.A || name == atom.Nobr) && opened[name] > 0: // it closes the one before
-		case open >= maxFormats && name != atom.A:
-			dropped[name]++
-			continue
-		default:
-			opened[name]++
-			open++
-		}
-		out = append(out, raw...)
 	}
+}
+
+// formats counts the elements of form that are open, by their names.
+type formats struct {
+	opened, dropped map[atom.Atom]int
+	open            int
+}
+
+// tag counts a tag, and reports whether it stays.
+func (f *formats) tag(name atom.Atom, opens bool) bool {
+	switch {
+	case !opens && f.dropped[name] > 0:
+		f.dropped[name]--
+		return false
+	case !opens && f.opened[name] > 0:
+		f.opened[name]--
+		f.open--
+	case !opens:
+	case (name == atom.A || name == atom.Nobr) && f.opened[name] > 0: // it closes the one before
+	case f.open >= maxFormats && name != atom.A:
+		f.dropped[name]++
+		return false
+	default:
+		f.opened[name]++
+		f.open++
+	}
+	return true
 }
 
 func isFormat(name atom.Atom) bool {
