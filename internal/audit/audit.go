@@ -48,9 +48,6 @@ func Command(command string) Verdict {
 		return Verdict{Block, "null byte detected"}
 	}
 	command = strings.NewReplacer("\r\n", "\n", "\\\n", " ").Replace(command)
-	if reason := dangerous(command); reason != "" {
-		return Verdict{Block, reason}
-	}
 	if reason := parse(command).dangerous(); reason != "" {
 		return Verdict{Block, reason}
 	}

@@ -3,9 +3,10 @@
 // the task. It is a help against accidents and crude tricks. Isolation is the
 // wall.
 //
-// A command is looked at twice. Patterns of text look at the whole of it, also at
-// what stands in quotes and here-documents: a dangerous line that is only printed
-// is blocked too, which is accepted. The syntax tree tells which words are
-// commands, so that a download that becomes a command is told from one whose
-// output is only a value.
+// A command that the shell can read is judged by its syntax tree: which words are
+// programs, where their output goes, which files they are given. Text that is only
+// stored or looked for, such as a here-document for cat or the message of a commit,
+// is no command. Text that a program may run is looked at by patterns: the words of
+// all other commands, with echo among them, and here-documents of interpreters. What
+// cannot be read as a script is judged by the patterns as a whole.
 package audit

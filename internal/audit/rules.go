@@ -1,6 +1,7 @@
 package audit
 
 import (
+	"path"
 	"regexp"
 	"slices"
 	"strings"
@@ -23,10 +24,12 @@ const (
 )
 
 // highRules are what must not run, wherever it stands.
-var highRules = []rule{
+var highRules = slices.Concat(commandRules, fileRules, downloadRules)
+
+// commandRules are what no command may do.
+var commandRules = []rule{
 	{"writing to a disk with dd", regexp.MustCompile(`\bdd\s+(?:\S+\s+)*if=`)},
 	{"making a file system", regexp.MustCompile(`\bmkfs`)},
-	{"reading the password file", regexp.MustCompile(`/etc/g?shadow\b`)},
 	{"writing into a system directory", regexp.MustCompile(`>>?\|?\s*["']?` + systemDirs)},
 	{"writing into a system directory", regexp.MustCompile(`\btee\s+(?:-\S+\s+)*["']?` + systemDirs)},
 	{"writing into a start-up file of the shell", regexp.MustCompile(`>>?\|?\s*["']?~` + startFiles)},
@@ -34,15 +37,24 @@ var highRules = []rule{
 	{"piping into a shell", regexp.MustCompile(`(?:^|[^|])\|&?\s*(?:(?:sudo|env|exec|command|nohup)\s+)*(?:/\S*/)?(?:ba|da|k|z)?sh` + end)},
 	{"piping a download into an interpreter", regexp.MustCompile(`\b(?:curl|wget)\b[^;]*[^|;]\|&?\s*(?:sudo\s+|env\s+)*(?:/\S*/)?(?:python[\d.]*|perl|ruby|node|php)\s*(?:-\s*)?(?:[;&|)]|$)`)},
 	{"piping decoded text on", regexp.MustCompile(`\bbase64\s+(?:[^\s|;&]+\s+)*(?:-[a-zA-Z]*[dD][a-zA-Z]*|--decode)\b[^|;&]*\|`)},
-	{"reading the environment of a process", regexp.MustCompile(`/proc/[^/\s]+/environ`)},
 	{"replacing libraries of programs", regexp.MustCompile(`\b(?:LD_PRELOAD|LD_LIBRARY_PATH)\s*=`)},
-	{"opening a network connection from the shell", regexp.MustCompile(`/dev/(?:tcp|udp)/`)},
-	{"handing a shell to the network", regexp.MustCompile(`\b(?:nc|ncat|netcat)\s+(?:\S+\s+)*(?:-[a-zA-Z]*e\b|--exec|--sh-exec)`)},
+	{"handing a shell to the network", regexp.MustCompile(`\b(?:nc|ncat|netcat)\s+(?:\S+\s+)*(?:-[a-zA-Z]*e\b|-[a-zA-Z]*c\s+(?:/\S*/)?(?:ba|da|k|z)?sh\b|--exec|--sh-exec)`)},
 	{"starting processes without end", regexp.MustCompile(`\bwhile\s+(?:true|:|1|\[ 1 \])\s*;?\s*do\b.*[^&]&\s*done`)},
-	{"running what was downloaded", regexp.MustCompile(`\b(?:eval|source)\s+` + riskySubst)},
-	{"running what was downloaded", regexp.MustCompile(interpreter + `(?:\s+-\S+){0,4}?\s+-[A-Za-z]*[cepr]\s+` + riskySubst)},
-	{"running what was downloaded", regexp.MustCompile(interpreter + `(?:\s+-\S+)*\s*<<<\s*` + riskySubst)},
-	{"running what was downloaded", regexp.MustCompile(interpreter + `(?:\s+-\S+)*\s+<\(\s*` + risky)},
+}
+
+// fileRules are what no command may be given.
+var fileRules = []rule{
+	{"reading the password file", regexp.MustCompile(`/etc/g?shadow\b`)},
+	{"reading the environment of a process", regexp.MustCompile(`/proc/(?:[^/\s]+/)+environ`)},
+	{"opening a network connection from the shell", regexp.MustCompile(`/dev/(?:tcp|udp)/`)},
+}
+
+// downloadRules are the places where what a command writes is run.
+var downloadRules = []rule{
+	{reasonDownload, regexp.MustCompile(`\b(?:eval|source)\s+` + riskySubst)},
+	{reasonDownload, regexp.MustCompile(interpreter + `(?:\s+-\S+){0,4}?\s+-[A-Za-z]*[cepr]\s+` + riskySubst)},
+	{reasonDownload, regexp.MustCompile(interpreter + `(?:\s+-\S+)*\s*<<<\s*` + riskySubst)},
+	{reasonDownload, regexp.MustCompile(interpreter + `(?:\s+-\S+)*\s+<\(\s*` + risky)},
 }
 
 // mediumRules are what runs with a warning.
@@ -65,6 +77,7 @@ func first(rules []rule, text string) string {
 
 // dangerous gives the reason why a text must not run, empty for none.
 func dangerous(text string) string {
+	text = slashes.ReplaceAllString(text, "/")
 	if reason := first(highRules, collapse(text)); reason != "" {
 		return reason
 	}
@@ -83,8 +96,10 @@ func dangerous(text string) string {
 }
 
 var (
+	// slashes are spellings of one.
+	slashes = regexp.MustCompile(`/(?:\.?/)+`)
 	// removal is rm with its arguments, to the end of the command.
-	removal  = regexp.MustCompile(`(?:^|[\s;&|(/"'` + "`" + `\\])rm((?:[ \t]+[^\s;&|]+)+)`)
+	removal  = regexp.MustCompile(`(?:^|[\s;&|(/"'` + "`" + `\\!])rm((?:[ \t]+[^\s;&|]+)+)`)
 	function = regexp.MustCompile(`([\w:.]+)\s*\(\)\s*\{([^}]*)\}`)
 )
 
@@ -113,6 +128,9 @@ func removesTooMuch(args []string) bool {
 func isRoot(p string) bool {
 	if p == "" {
 		return false
+	}
+	if strings.HasPrefix(p, "/") && !strings.HasSuffix(p, "*") {
+		p = path.Clean(p)
 	}
 	for {
 		shorter := strings.TrimSuffix(strings.TrimSuffix(strings.TrimSuffix(p, "*"), "/."), "/")
