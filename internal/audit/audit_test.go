@@ -197,6 +197,10 @@ bash <<EOF\nrm -rf /\nEOF
 ssh h <<EOF\nrm -rf /\nEOF
 bash <<< 'rm -rf /'
 cat > f.sh <<EOF\nrm -rf /\nEOF\nbash f.sh
+cat <<EOF > f.sh 2>/dev/null\nrm -rf /\nEOF\nsource f.sh
+cat <<EOF > f.sh 2>&1\nrm -rf /\nEOF\n. ./f.sh
+sh <<EOF < x 2>&1\nrm -rf /\nEOF
+python3 <<A <<B\nos.system("rm -rf /")\nA\nx\nB
 tee f.sh <<EOF\nrm -rf /\nEOF\nchmod +x f.sh && ./f.sh
 { cat; } <<EOF > ~/.bashrc\nx\nEOF
 echo 'open\nrm -rf /

@@ -120,49 +120,66 @@ func (j *judging) redirections(s *syntax.Stmt) string {
 	if c, ok := s.Cmd.(*syntax.CallExpr); ok {
 		name, args = command(j.words(c))
 	}
-	inert := !j.run[s] && (name == "" && isSimple(s.Cmd) || stores(name, args))
-	given, into := "", ""
+	runs := runsInput(name, args)
+	var given strings.Builder
 	for _, r := range s.Redirs {
-		file := j.unquoted(r.Word)
-		switch r.Op { //nolint:exhaustive // the others copy descriptors, or are files
-		case syntax.Hdoc, syntax.DashHdoc:
-			if r.Hdoc != nil {
-				given = j.raw(r.Hdoc)
-			}
-		case syntax.WordHdoc:
-			given = j.literal(r.Word)
-			if runsInput(name, args) && commandSubst.MatchString(file) {
-				return reasonDownload
-			}
-		case syntax.RdrIn:
-			if runsInput(name, args) && (commandSubst.MatchString(file) || j.fetched[base(file)]) {
-				return reasonDownload
-			}
-			if reason := first(fileRules, slashes.ReplaceAllString(file, "/")); reason != "" {
-				return reason
-			}
-		default:
-			if slices.Contains(redirections, r.Op) {
-				into = base(file)
-			}
-			if reason := dangerous("> " + file); reason != "" {
-				return reason
-			}
+		text, reason := j.redirection(r, runs)
+		if reason != "" {
+			return reason
 		}
+		given.WriteString(text + "\n")
 	}
-	if given == "" {
-		return ""
+	kept := stores(name, args) || name == "" && isSimple(s.Cmd)
+	if j.run[s] || !kept {
+		return dangerous(given.String())
 	}
-	if !inert {
-		return dangerous(given)
-	}
-	if path.Base(name) == "tee" && into == "" && len(args) > 0 {
-		into = base(args[len(args)-1])
-	}
-	if into != "" {
-		j.stored[into] += "\n" + given
+	for _, file := range j.written(s, name, args) {
+		j.stored[file] += given.String()
 	}
 	return ""
+}
+
+// written are the files into which a statement writes what it reads.
+func (j *judging) written(s *syntax.Stmt, name string, args []string) []string {
+	var files []string
+	for _, r := range s.Redirs {
+		if slices.Contains(redirections, r.Op) {
+			files = append(files, base(j.unquoted(r.Word)))
+		}
+	}
+	if path.Base(name) == "tee" {
+		for _, arg := range args {
+			files = append(files, base(arg))
+		}
+	}
+	return slices.DeleteFunc(files, func(f string) bool { return f == "" })
+}
+
+// redirection looks at one of them. given is the text that it stands for.
+func (j *judging) redirection(r *syntax.Redirect, runs bool) (given, reason string) {
+	switch r.Op {
+	case syntax.Hdoc, syntax.DashHdoc:
+		if r.Hdoc == nil {
+			return "", ""
+		}
+		return j.raw(r.Hdoc), ""
+	case syntax.WordHdoc, syntax.RdrIn:
+		return j.input(r, runs)
+	default:
+		return "", dangerous("> " + j.unquoted(r.Word))
+	}
+}
+
+// input looks at a file or a text that becomes the input of a program.
+func (j *judging) input(r *syntax.Redirect, runs bool) (given, reason string) {
+	text := j.unquoted(r.Word)
+	switch {
+	case runs && (commandSubst.MatchString(text) || r.Op == syntax.RdrIn && j.fetched[base(text)]):
+		return "", reasonDownload
+	case r.Op == syntax.RdrIn:
+		return "", j.files([]string{text})
+	}
+	return j.literal(r.Word), ""
 }
 
 // isSimple reports whether a statement is redirections and no more, or a simple

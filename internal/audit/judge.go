@@ -85,13 +85,13 @@ func (j *judging) assigns(a *syntax.Assign) string {
 			return reason
 		}
 	}
-	text := j.literal(a.Value)
+	words := []*syntax.Word{a.Value}
 	if a.Array != nil {
 		for _, e := range a.Array.Elems {
-			text += " " + j.literal(e.Value)
+			words = append(words, e.Value)
 		}
 	}
-	return dangerous(text)
+	return dangerous(j.join(words))
 }
 
 var (

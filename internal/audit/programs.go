@@ -89,22 +89,29 @@ func runsInput(name string, args []string) bool {
 		return at >= 0 && slices.Contains(args[at:], "-c")
 	case name == "." || name == "source":
 		return len(args) > 0 && isInput(args[0])
-	case !shell.MatchString(program) && !interpreters.MatchString(program):
-		return false
+	case shell.MatchString(program), interpreters.MatchString(program):
+		return readsProgram(program, args)
 	}
-	for i, arg := range args {
+	return false
+}
+
+// readsProgram reports whether an interpreter is given no program by its arguments.
+func readsProgram(program string, args []string) bool {
+	for len(args) > 0 {
+		arg := args[0]
+		args = args[1:]
 		switch {
 		case isInput(arg):
 			return true
 		case !strings.HasPrefix(arg, "-"):
 			return false
-		case shell.MatchString(program) && strings.HasSuffix(arg, "s") && !strings.HasPrefix(arg, "--"):
-			return true // -s: the rest are arguments
 		case strings.HasPrefix(arg, "--"):
+		case shell.MatchString(program) && strings.HasSuffix(arg, "s"):
+			return true // the rest are arguments
 		case strings.ContainsAny(arg, programFlags(program)):
 			return false
-		case arg == "-W" || arg == "-X" || arg == "-o":
-			return runsInput(name, args[min(i+2, len(args)):])
+		case arg == "-W" || arg == "-X" || arg == "-o": // these have a value
+			args = args[min(1, len(args)):]
 		}
 	}
 	return true

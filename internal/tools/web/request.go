@@ -42,7 +42,7 @@ type Request struct {
 	Timeout time.Duration
 	// MaxBytes bounds the answer; 0 is [DefaultMaxBytes].
 	MaxBytes int64
-	// Secrets are taken out of what the service says about an error.
+	// Secrets are keys, which are taken out of all that the service answers.
 	Secrets []string
 	// Proxy is one of the entry's own; Direct does without that of the environment.
 	Proxy  string
@@ -89,10 +89,10 @@ func (c *Client) Do(ctx context.Context, r Request) (Response, error) {
 	if err != nil {
 		return Response{}, r.broken(err, timeout)
 	}
-	response := Response{Status: answer.StatusCode, Header: answer.Header, Body: body}
 	if int64(len(body)) > limit {
 		return Response{}, failed(KindFormat, "%s answered with more than %s", r.Service, size(limit))
 	}
+	response := r.clean(Response{Status: answer.StatusCode, Header: answer.Header, Body: body})
 	if answer.StatusCode >= http.StatusBadRequest {
 		return response, StatusError(r.Service, answer.StatusCode, retryAfter(answer.Header), r.detail(body))
 	}
@@ -188,15 +188,6 @@ func (r Request) broken(err error, timeout time.Duration) *Error {
 // detail is what a service says about its error: one line, without keys.
 func (r Request) detail(body []byte) string {
 	return thread.Shorten(r.redact(saidError(body)), maxDetail)
-}
-
-func (r Request) redact(text string) string {
-	for _, secret := range r.Secrets {
-		if secret != "" {
-			text = strings.ReplaceAll(text, secret, "[redacted]")
-		}
-	}
-	return text
 }
 
 // saidError finds the message in the JSON of an error. Anything but JSON, such as
