@@ -91,10 +91,25 @@ func Citations(document string) []Citation {
 	c.addBare(bare.end())
 	unused := pc.References() // in no order
 	slices.SortFunc(unused, func(a, b parser.Reference) int { return bytes.Compare(a.Label(), b.Label()) })
+	pictures := imageReferences(root)
 	for _, r := range unused {
-		c.add(readable(r.Destination()), readable(r.Title()), FormBare)
+		if !pictures[util.ToLinkReference(r.Label())] {
+			c.add(readable(r.Destination()), readable(r.Title()), FormBare)
+		}
 	}
 	return c.found
+}
+
+// imageReferences are the labels by which images are shown, also those in links.
+func imageReferences(root ast.Node) map[string]bool {
+	labels := map[string]bool{}
+	_ = ast.Walk(root, func(n ast.Node, entering bool) (ast.WalkStatus, error) { // the function gives no error
+		if image, ok := n.(*ast.Image); ok && entering && image.Reference != nil {
+			labels[util.ToLinkReference(image.Reference.Value)] = true
+		}
+		return ast.WalkContinue, nil
+	})
+	return labels
 }
 
 type collector struct {

@@ -75,6 +75,8 @@ func TestCitations(t *testing.T) {
 		{"table", "| a | b |\n|---|---|\n| [T](https://a.org) | [citation:U](https://b.org) |", []string{"link a.org T", "citation b.org U"}},
 		{"code", "`https://a.org`\n\n```\n[x](https://b.org)\n```\n\n    https://c.org\n", nil},
 		{"image", "![chart](https://a.org/c.png) ![c](/mnt/user-data/outputs/c.png)", nil},
+		{"image by reference", "![a][1] ![X] [![b][2]](https://c.org)\n\n[1]: https://a.org/1.png\n[x ]: https://a.org/x.png\n[2]: https://a.org/2.png\n[3]: https://d.org", []string{"link c.org b", "bare d.org"}},
+		{"image and link by one reference", "![a][1] [b][1]\n\n[1]: https://a.org", []string{"link a.org b"}},
 		{"no pages", "[r](report.md) [o](/mnt/user-data/outputs/x.pdf) [a](#top) [m](mailto:a@b.org) <a@b.org>", nil},
 		{"this machine", "Open [it](http://localhost:3000), http://127.0.0.1:8000/x or [n](http://10.0.0.8/) or [d](http://db.internal)", nil},
 		{"this machine, cited", "[citation:T](http://127.0.0.1:8000/x)", []string{"citation 127.0.0.1:8000/x T"}},
