@@ -3,6 +3,7 @@ package activities
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"deerflow/internal/sandbox"
 	"deerflow/internal/step"
@@ -40,6 +41,9 @@ func (a *Activities) workplace(ctx context.Context, in step.CallToolInput) (*wor
 	}
 	if in.Rules.Sandbox != "" && box.Fresh() && w.refusal == "" {
 		w.note = "Note: the sandbox of this conversation was lost and has been made again. Files from before are gone: look before you rely on one."
+	}
+	if n, ok := box.(sandbox.Noticer); ok && n.Notice() != "" {
+		w.note = strings.TrimPrefix(w.note+"\n\n"+n.Notice(), "\n\n")
 	}
 	return w, nil
 }
