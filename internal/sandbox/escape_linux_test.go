@@ -339,10 +339,42 @@ func TestEscapeByTheNextCommand(t *testing.T) {
 	file := hostFile(t)
 	l := newWalled(t, nil)
 	run(t, l, "cd /mnt/user-data && rm -r workspace && ln -s "+filepath.Dir(file)+" workspace")
-	_, err := l.Exec(t.Context(), Command{Line: "cat secret.txt"})
-	require.Error(t, err)
-	_, err = l.ReadFile(t.Context(), "secret.txt", ReadOptions{})
-	require.Error(t, err)
+	r := run(t, l, "ls -A; cat secret.txt ../workspace.replaced-1/secret.txt")
+	require.Empty(t, r.Stdout)
+	require.Contains(t, r.Stderr, "No such file or directory")
+	for _, name := range []string{"secret.txt", UserData + "/workspace.replaced-1/secret.txt"} {
+		_, err := l.ReadFile(t.Context(), name, ReadOptions{})
+		require.Error(t, err)
+	}
 	require.NoError(t, os.Remove(l.host(Workspace)))
 	require.Equal(t, Workspace, run(t, l, "pwd").Text())
+}
+
+// What this process was started with, such as a directory that a shell had open, does
+// not reach commands, walled in or not.
+func TestInheritedDescriptor(t *testing.T) {
+	t.Parallel()
+	for _, walled := range []bool{true, false} {
+		t.Run(fmt.Sprint("walled ", walled), func(t *testing.T) {
+			l := newBox(t, nil)
+			if walled {
+				l = newWalled(t, nil)
+			}
+			dir := t.TempDir()
+			fd, err := unix.Open(dir, unix.O_RDONLY|unix.O_DIRECTORY, 0) // not closed on exec
+			require.NoError(t, err)
+			defer func() { _ = unix.Close(fd) }()
+			high, err := unix.FcntlInt(uintptr(fd), unix.F_DUPFD, 200) // above those that the launcher is given
+			require.NoError(t, err)
+			defer func() { _ = unix.Close(high) }()
+			r := run(t, l, fmt.Sprintf("python3 -c 'import os; print(os.open(\"made\", os.O_CREAT | os.O_WRONLY, dir_fd=%d))'", high))
+			require.Contains(t, r.Text(), "Bad file descriptor")
+			require.NoFileExists(t, filepath.Join(dir, "made"))
+		})
+	}
+}
+
+func TestWalledReplacedDirectory(t *testing.T) {
+	t.Parallel()
+	testReplacedByCommand(t, newWalled(t, nil))
 }
