@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"go.temporal.io/sdk/activity"
@@ -47,6 +48,9 @@ func (a *Activities) workplace(ctx context.Context, in step.CallToolInput) (*wor
 	}
 	if in.Rules.Sandbox != "" && box.Fresh() && w.refusal == "" {
 		w.note = "Note: the sandbox of this conversation was lost and has been made again. Files from before are gone: look before you rely on one."
+	}
+	if n, ok := box.(sandbox.Noticer); ok && n.Notice() != "" {
+		w.note = strings.TrimPrefix(w.note+"\n\n"+n.Notice(), "\n\n")
 	}
 	return w, nil
 }

@@ -17,6 +17,10 @@ import (
 // surveyTimeout bounds a look at the files of a thread: it must hold up no step.
 const surveyTimeout = 500 * time.Millisecond
 
+// storeTimeout bounds the writing of what a look has found for a call that nobody
+// waits for any more.
+const storeTimeout = 5 * time.Second
+
 // changesFiles reports whether a tool may change files of the thread.
 func changesFiles(spec agent.ToolSpec) bool {
 	return spec.Class == agent.ClassUnsafe || spec.Writes != ""
@@ -26,6 +30,7 @@ func changesFiles(spec agent.ToolSpec) bool {
 type surveyed struct {
 	Files     []sandbox.Surveyed `json:"files"`
 	Truncated bool               `json:"truncated,omitempty"`
+	Deep      bool               `json:"deep,omitempty"`
 }
 
 // survey looks at the files of a thread. It reports false when nobody can.
@@ -71,7 +76,7 @@ func (a *Activities) baseline(ctx context.Context, ref step.Ref) *store.Baseline
 	if !ok {
 		return nil
 	}
-	files, err := json.Marshal(surveyed{Files: now.Files, Truncated: now.Truncated})
+	files, err := json.Marshal(surveyed{Files: now.Files, Truncated: now.Truncated, Deep: now.Deep})
 	if err != nil {
 		return nil
 	}
@@ -136,7 +141,7 @@ func (l *ledger) open(ctx context.Context, a *Activities, ref step.Ref) error {
 	}
 	l.read = true
 	if err == nil && runID == ref.Run {
-		l.began = sandbox.Survey{Files: files.Files, Truncated: files.Truncated}
+		l.began = sandbox.Survey{Files: files.Files, Truncated: files.Truncated, Deep: files.Deep}
 		l.known = byPath(files.Files)
 	}
 	return nil
@@ -194,7 +199,7 @@ func (a *Activities) textsBefore(ctx context.Context, threadID string) changes.T
 // changedInVain records what a call has done to files that was stopped: its result
 // is the workflow's to write.
 func (a *Activities) changedInVain(ctx context.Context, ref step.Ref) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), surveyTimeout)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), surveyTimeout+storeTimeout)
 	defer cancel()
 	c := a.changes(ctx, ref)
 	if c == nil {

@@ -4,10 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"io/fs"
-	"os"
-	"syscall"
+
+	"deerflow/internal/filetree"
 )
 
 // CopyThread implements [Files].
@@ -25,41 +23,8 @@ func (l *LocalFiles) CopyThread(ctx context.Context, from, to FileOwner) error {
 		return err
 	}
 	defer func() { _ = target.Close() }()
-	err = fs.WalkDir(source.FS(), ".", func(name string, entry fs.DirEntry, err error) error {
-		switch {
-		case err != nil:
-			return err
-		case ctx.Err() != nil:
-			return ctx.Err()
-		case entry.IsDir():
-			return target.MkdirAll(name, dirMode)
-		case !entry.Type().IsRegular():
-			return nil
-		}
-		return copyFile(source, target, name)
-	})
-	if err != nil {
+	if err := filetree.Copy(ctx, source, target); err != nil {
 		return fmt.Errorf("copy the files of thread %s: %w", from.Thread, err)
 	}
 	return nil
-}
-
-// copyFile copies a regular file. One that was exchanged for something else
-// meanwhile is left out.
-func copyFile(source, target *os.Root, name string) error {
-	in, err := source.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0) // a pipe must not hold us up
-	if err != nil {
-		return err
-	}
-	defer func() { _ = in.Close() }()
-	info, err := in.Stat()
-	if err != nil || !info.Mode().IsRegular() {
-		return err
-	}
-	out, err := target.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY, info.Mode().Perm())
-	if err != nil {
-		return err
-	}
-	_, err = io.Copy(out, in)
-	return errors.Join(err, out.Close())
 }

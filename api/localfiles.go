@@ -11,6 +11,7 @@ import (
 	"strings"
 	"syscall"
 
+	"deerflow/internal/filetree"
 	"deerflow/internal/uploads"
 )
 
@@ -68,6 +69,8 @@ func fileError(err error) error {
 		return nil
 	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR), errors.Is(err, syscall.ENAMETOOLONG):
 		return fmt.Errorf("%w (%w)", ErrFileNotFound, err)
+	case errors.Is(err, syscall.ENXIO), errors.Is(err, syscall.ENODEV): // a socket, or a device that is not there
+		return fmt.Errorf("%w (%w)", ErrNotAFile, err)
 	case isEscape(err), errors.Is(err, syscall.ELOOP), errors.Is(err, uploads.ErrElsewhere):
 		return fmt.Errorf("%w (%w)", ErrFileRefused, err)
 	}
@@ -183,7 +186,7 @@ func fileInfo(dir string, info fs.FileInfo) FileInfo {
 }
 
 // RemoveThread implements [Files].
-func (l *LocalFiles) RemoveThread(_ context.Context, o FileOwner) error {
+func (l *LocalFiles) RemoveThread(ctx context.Context, o FileOwner) error {
 	if err := o.check(); err != nil {
 		return err
 	}
@@ -195,7 +198,7 @@ func (l *LocalFiles) RemoveThread(_ context.Context, o FileOwner) error {
 		return fmt.Errorf("open the directory of all users: %w", err)
 	}
 	defer func() { _ = users.Close() }()
-	if err := users.RemoveAll(o.dir()); err != nil {
+	if err := filetree.Remove(ctx, users, o.dir()); err != nil {
 		return fmt.Errorf("remove the files of thread %s: %w", o.Thread, err)
 	}
 	return nil

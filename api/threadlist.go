@@ -9,6 +9,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/labstack/echo/v4"
 
+	"deerflow/internal/filetree"
 	"deerflow/internal/store"
 	"deerflow/internal/thread"
 )
@@ -79,7 +80,13 @@ func (s *Server) copyThread(c echo.Context) error {
 	id := uuid.NewString()
 	from, to := FileOwner{User: t.User, Thread: t.ID}, FileOwner{User: t.User, Thread: id}
 	if err := s.o.Files.CopyThread(ctx, from, to); err != nil {
-		return errors.Join(err, s.o.Files.RemoveThread(ctx, to))
+		if errors.Is(err, filetree.ErrTooDeep) {
+			err = &apiError{status: http.StatusConflict, detail: "The files of the thread cannot be copied: " + filetree.ErrTooDeep.Error(), cause: err}
+		}
+		if gone := s.o.Files.RemoveThread(ctx, to); gone != nil {
+			s.o.Logger.Warn("Remove the files of a copy that failed", "thread", id, "error", gone)
+		}
+		return err
 	}
 	if _, err = s.o.Store.CopyThread(ctx, t.ID, id); err != nil {
 		if gone := s.o.Files.RemoveThread(ctx, to); gone != nil {
@@ -113,8 +120,8 @@ const temporaryKey = "deerflow_temporary"
 
 func temporaryMetadata() json.RawMessage { return json.RawMessage(`{"` + temporaryKey + `":true}`) }
 
-// removeThread deletes a thread that no run is active on: its workflow, its
-// rows and its files.
+// removeThread deletes a thread that no run is active on: its workflow, its files
+// and its rows, in this order, so that what has failed can be asked for again.
 func (s *Server) removeThread(ctx context.Context, t *store.Thread) error {
 	if active, err := s.activeRun(ctx, t.ID); err != nil {
 		return err
@@ -124,8 +131,8 @@ func (s *Server) removeThread(ctx context.Context, t *store.Thread) error {
 	if err := s.o.Threads.Stop(ctx, t.ID); err != nil {
 		return temporalError(err)
 	}
-	if err := s.o.Store.DeleteThread(ctx, t.ID); err != nil {
-		return storeError(err, threadNotFound(t.ID))
+	if err := s.o.Files.RemoveThread(ctx, FileOwner{User: t.User, Thread: t.ID}); err != nil {
+		return err
 	}
-	return s.o.Files.RemoveThread(ctx, FileOwner{User: t.User, Thread: t.ID})
+	return storeError(s.o.Store.DeleteThread(ctx, t.ID), threadNotFound(t.ID))
 }

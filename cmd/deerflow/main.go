@@ -12,9 +12,11 @@ import (
 	_ "time/tzdata" // the date is told in the user's zone, also where the system has no zones
 
 	"deerflow/internal/cli"
+	"deerflow/internal/descriptors"
 )
 
 func main() {
+	descriptors.Keep() // before anything is started
 	// Two signals are kept: the second one ends a process that does not come to its end after the first.
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)

@@ -78,7 +78,8 @@ type Texts func(hash string) (string, bool)
 // its changes: new uploads do not count.
 func Between(before, after *sandbox.Survey, oldText, newText Texts) Changes {
 	c := comparison{oldText: oldText, newText: newText}
-	c.out.Summary.Truncated = before.Truncated || after.Truncated
+	// What is too deep was left out of both, so it makes no file look new or gone.
+	c.out.Summary.Truncated = before.Truncated || after.Truncated || before.Deep || after.Deep
 	i, j := 0, 0
 	for i < len(before.Files) || j < len(after.Files) {
 		switch {

@@ -346,3 +346,33 @@ func TestEscapeByTheNextCommand(t *testing.T) {
 	require.NoError(t, os.Remove(l.host(Workspace)))
 	require.Equal(t, Workspace, run(t, l, "pwd").Text())
 }
+
+// What this process was started with, such as a directory that a shell had open, does
+// not reach commands, walled in or not.
+func TestInheritedDescriptor(t *testing.T) {
+	t.Parallel()
+	for name, box := range map[string]func(*testing.T) *local{
+		"walled": func(t *testing.T) *local { return newWalled(t, nil) },
+		"host":   func(t *testing.T) *local { return newBox(t, nil) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			l := box(t)
+			dir := t.TempDir()
+			fd, err := unix.Open(dir, unix.O_RDONLY|unix.O_DIRECTORY, 0) // not closed on exec
+			require.NoError(t, err)
+			defer func() { _ = unix.Close(fd) }()
+			high, err := unix.FcntlInt(uintptr(fd), unix.F_DUPFD, 200) // above those that the launcher is given
+			require.NoError(t, err)
+			defer func() { _ = unix.Close(high) }()
+			r := run(t, l, fmt.Sprintf("python3 -c 'import os; print(os.open(\"made\", os.O_CREAT | os.O_WRONLY, dir_fd=%d))'; ls /proc/self/fd", high))
+			require.Contains(t, r.Text(), "Bad file descriptor")
+			require.NotContains(t, strings.Fields(r.Stdout), fmt.Sprint(high))
+			require.NoFileExists(t, filepath.Join(dir, "made"))
+		})
+	}
+}
+
+func TestWalledReplacedDirectory(t *testing.T) {
+	t.Parallel()
+	testReplacedByCommand(t, newWalled(t, nil))
+}

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"maps"
 	"path/filepath"
+	"slices"
+	"strings"
 	"time"
 )
 
@@ -64,10 +66,15 @@ func (l *local) Exec(ctx context.Context, c Command) (ExecResult, error) {
 	if p.runner.HostPaths() {
 		j.Line, j.Dir = l.paths.rewriteCommand(c.Line), filepath.Join(l.userData.command, "workspace")
 	}
-	if err := l.makeDirectories(); err != nil {
+	before, err := l.makeDirectories()
+	if err != nil {
 		return ExecResult{}, err
 	}
 	r, err := p.runner.Run(ctx, j)
+	// The command may have put something in the place of a directory. When that cannot
+	// be put right now, the next call says why.
+	after, _ := l.makeDirectories()
+	r.Notice = joinNotices(before, r.Notice, after)
 	r.Timeout = j.Timeout
 	clean := outputCleaner(l.paths, c.Env)
 	r.Stdout, r.Stderr = clean(r.Stdout), clean(r.Stderr)
@@ -80,4 +87,9 @@ func (l *local) Exec(ctx context.Context, c Command) (ExecResult, error) {
 		return r, l.unreachable(away)
 	}
 	return r, fmt.Errorf("%w: start a command: %s", ErrUnavailable, l.Mask(err.Error()))
+}
+
+// joinNotices leaves out what is empty.
+func joinNotices(notices ...string) string {
+	return strings.Join(slices.DeleteFunc(notices, func(n string) bool { return n == "" }), "\n")
 }

@@ -69,7 +69,7 @@ func (l *local) Grep(ctx context.Context, asked string, o GrepOptions) (GrepResu
 		return GrepResult{}, pathError("grep", virtual, err)
 	}
 	if !p.info.IsDir() {
-		err = s.file(p, virtual)
+		err = s.named(p, virtual)
 	} else {
 		err = s.tree(p, virtual, o.Glob)
 	}
@@ -125,19 +125,16 @@ func (s *search) tree(p place, virtual, glob string) error {
 		if f.dir || f.link || !match(f.path) {
 			return nil
 		}
-		root, err := s.view.root(p.mount)
+		file, info, err := s.view.openRegularIn(f.in, p.mount, f.base)
 		if err != nil {
-			return err
+			return nil //nolint:nilerr // gone, or nothing that can be read: the rest still counts
 		}
-		at := place{mount: p.mount, name: f.name}
-		if at.info, err = root.Lstat(f.name); err != nil {
-			return nil //nolint:nilerr // it has gone since: nothing to find in it
-		}
-		if at.info.Mode().IsRegular() && at.info.Size() > grepMaxFile {
-			s.leaveOut(at, path.Join(virtual, f.path))
+		defer func() { _ = file.Close() }()
+		if info.Size() > grepMaxFile {
+			s.leaveOut(file, path.Join(virtual, f.path))
 			return nil
 		}
-		err = s.file(at, path.Join(virtual, f.path))
+		err = s.file(file, info.Size(), path.Join(virtual, f.path))
 		if err == nil || errors.Is(err, errStop) || s.ctx.Err() != nil {
 			return err
 		}
@@ -147,12 +144,7 @@ func (s *search) tree(p place, virtual, glob string) error {
 }
 
 // leaveOut notes a text file that is too large for a search through a tree.
-func (s *search) leaveOut(p place, virtual string) {
-	f, err := s.view.openRegular(p)
-	if err != nil {
-		return
-	}
-	defer func() { _ = f.Close() }()
+func (s *search) leaveOut(f io.Reader, virtual string) {
 	head := make([]byte, sniffSize)
 	n, err := io.ReadFull(f, head)
 	if _, kind := sniff(head[:n], err != nil); kind != "" {
@@ -165,13 +157,18 @@ func (s *search) leaveOut(p place, virtual string) {
 	}
 }
 
-// file searches one file, line by line in constant memory.
-func (s *search) file(p place, virtual string) error {
+// named searches the file at a place.
+func (s *search) named(p place, virtual string) error {
 	f, err := s.view.openRegular(p)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = f.Close() }()
+	return s.file(f, p.info.Size(), virtual)
+}
+
+// file searches an open file, line by line in constant memory.
+func (s *search) file(f io.Reader, size int64, virtual string) error {
 	raw := bufio.NewReaderSize(&contextReader{ctx: s.ctx, r: f}, sniffSize)
 	head, err := raw.Peek(sniffSize)
 	if err != nil && !errors.Is(err, io.EOF) {
@@ -179,7 +176,7 @@ func (s *search) file(p place, virtual string) error {
 	}
 	set, kind := sniff(head, err != nil)
 	if kind != "" {
-		return &BinaryError{Kind: kind, Size: p.info.Size()}
+		return &BinaryError{Kind: kind, Size: size}
 	}
 	return s.lines(set.reader(raw), virtual)
 }

@@ -3,7 +3,6 @@ package sandbox
 import (
 	"io/fs"
 	"os"
-	"path"
 )
 
 // checkHardLinks refuses a file of the thread that has a name outside its
@@ -22,8 +21,8 @@ func (v *view) checkHardLinks(m *mount, info fs.FileInfo) error {
 		if err != nil {
 			return err
 		}
-		c := linkCounter{root: root, names: map[fileID]uint64{}, budget: maxWalk}
-		c.count(".")
+		c := linkCounter{names: map[fileID]uint64{}, budget: maxWalk}
+		c.count(root, ".", 1)
 		counts = c.names
 		v.links[m] = counts
 	}
@@ -35,26 +34,28 @@ func (v *view) checkHardLinks(m *mount, info fs.FileInfo) error {
 
 // linkCounter counts the names of files that have several.
 type linkCounter struct {
-	root   *os.Root
 	names  map[fileID]uint64
 	budget int
 }
 
-// count goes through a directory. What cannot be read is not counted, so that in
-// doubt a file is refused.
-func (c *linkCounter) count(dir string) {
-	d, err := c.root.Open(dir)
+// count goes through a directory that stands in an open one. What cannot be read, or
+// is too deep, is not counted, so that in doubt a file is refused.
+func (c *linkCounter) count(parent *os.Root, name string, level int) {
+	if level > maxDepth {
+		return
+	}
+	dir, err := parent.OpenRoot(name)
 	if err != nil {
 		return
 	}
-	entries, _ := d.ReadDir(maxEntries)
-	_ = d.Close()
+	defer func() { _ = dir.Close() }()
+	entries, _, _ := readDirectory(dir)
 	for _, e := range entries {
 		if c.budget--; c.budget < 0 {
 			return
 		}
 		if e.IsDir() {
-			c.count(path.Join(dir, e.Name()))
+			c.count(dir, e.Name(), level+1)
 			continue
 		}
 		if !e.Type().IsRegular() {

@@ -10,6 +10,8 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"deerflow/internal/descriptors"
 )
 
 // jobs runs commands and keeps the pipes of those that left something in the
@@ -143,6 +145,7 @@ func start(cmd *exec.Cmd, change func(), writers ...*os.File) (<-chan struct{}, 
 		} else {
 			defer runtime.UnlockOSThread()
 		}
+		descriptors.Keep() // no wall stands in front of an open descriptor
 		err := cmd.Start()
 		for _, w := range writers {
 			_ = w.Close() // the command has its own

@@ -15,8 +15,10 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
+	"deerflow/internal/filetree"
 	"deerflow/internal/thread"
 )
 
@@ -64,6 +66,7 @@ type Local struct {
 	aliases string // directory of links for paths that a shell would split
 	runner  Runner // nil: no commands
 	locks   *pathLocks
+	making  sync.Mutex         // of the directories of a thread
 	crash   func(point string) // set by tests: the process dies here
 }
 
@@ -205,7 +208,7 @@ func (p *Local) Acquire(ctx context.Context, user, threadID string) (Sandbox, er
 	}
 	_, err = os.Lstat(l.userData.host)
 	l.fresh = errors.Is(err, fs.ErrNotExist)
-	if err := l.makeDirectories(); err != nil {
+	if l.notice, err = l.makeDirectories(); err != nil {
 		return nil, fmt.Errorf("sandbox of thread %s: %w", threadID, err)
 	}
 	return l, nil
@@ -255,7 +258,7 @@ func (p *Local) Remove(ctx context.Context, user, threadID string) error {
 		return fmt.Errorf("remove files of thread %s: %w", threadID, cause(err))
 	}
 	defer func() { _ = root.Close() }()
-	if err := root.RemoveAll(l.dir); err != nil {
+	if err := filetree.Remove(ctx, root, l.dir); err != nil {
 		return fmt.Errorf("remove files of thread %s: %w", threadID, cause(err))
 	}
 	return nil
@@ -302,6 +305,7 @@ type local struct {
 	user     string // name of the user's directory
 	thread   string
 	fresh    bool   // its directories were missing
+	notice   string // what Acquire has put right
 	dir      string // below the provider's root, slash-separated
 	userData *mount
 	paths    *mapping
@@ -321,6 +325,9 @@ func (l *local) ID() string {
 // Fresh reports whether the thread's directories were missing.
 func (l *local) Fresh() bool { return l.fresh }
 
+// Notice tells what Acquire has put right; empty for nothing.
+func (l *local) Notice() string { return l.notice }
+
 // Virtual is the clean virtual spelling of a path.
 func (l *local) Virtual(p string) (string, error) {
 	virtual, err := l.paths.clean(p)
@@ -332,21 +339,6 @@ func (l *local) Virtual(p string) (string, error) {
 
 // Mask hides the paths of this host in a text.
 func (l *local) Mask(text string) string { return l.paths.mask(text) }
-
-// makeDirectories makes the thread's directories below the provider's root.
-func (l *local) makeDirectories() error {
-	root, err := os.OpenRoot(l.provider.root)
-	if err != nil {
-		return fmt.Errorf("%w: open the data directory: %w", ErrUnavailable, cause(err))
-	}
-	defer func() { _ = root.Close() }()
-	for _, name := range []string{"workspace", "uploads", "outputs"} {
-		if err := root.MkdirAll(path.Join(l.userData.sub, name), 0o755); err != nil {
-			return fmt.Errorf("%w: make directory %s/%s: %w", ErrUnavailable, UserData, name, cause(err))
-		}
-	}
-	return nil
-}
 
 func randomHex() string {
 	var b [8]byte

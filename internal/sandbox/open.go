@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"io"
+	"io/fs"
 	"os"
 	"syscall"
 )
@@ -74,9 +75,15 @@ func (v *view) openRegular(p place) (*os.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	f, err := root.OpenFile(p.name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	f, _, err := v.openRegularIn(root, p.mount, p.name)
+	return f, err
+}
+
+// openRegularIn opens a file of a mount by its name in a directory that is open.
+func (v *view) openRegularIn(dir *os.Root, m *mount, name string) (*os.File, fs.FileInfo, error) {
+	f, err := dir.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	info, err := f.Stat()
 	switch {
@@ -86,13 +93,13 @@ func (v *view) openRegular(p place) (*os.File, error) {
 	case !info.Mode().IsRegular():
 		err = ErrNotRegular
 	default:
-		err = v.checkHardLinks(p.mount, info)
+		err = v.checkHardLinks(m, info)
 	}
 	if err != nil {
 		_ = f.Close()
-		return nil, err
+		return nil, nil, err
 	}
-	return f, nil
+	return f, info, nil
 }
 
 // Hash is the SHA-256 of a file.

@@ -49,6 +49,12 @@ type Sandbox interface {
 	Mask(text string) string
 }
 
+// Noticer is a sandbox that Acquire may have had to put right. The notice tells the
+// model what, and is empty when there is nothing to tell.
+type Noticer interface {
+	Notice() string
+}
+
 // Files is the file half of a sandbox. Paths are virtual, relative to the
 // workspace, or the host's spelling of one of these. Errors are [fs.PathError]s
 // with the virtual path; errors.Is finds [fs.ErrNotExist], [fs.ErrPermission],

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"io"
 	"io/fs"
+	"os"
 	"path"
 	"strings"
 	"time"
@@ -17,7 +18,8 @@ import (
 // to be asked after every command. Not every sandbox can.
 type Surveyor interface {
 	// Survey describes the files below the directories of o. What cannot be read
-	// is left out.
+	// is left out. When the deadline of the context passes, the survey has what was
+	// seen until then, and is truncated.
 	Survey(ctx context.Context, o SurveyOptions) (Survey, error)
 }
 
@@ -64,8 +66,10 @@ func (s *Surveyed) Same(t *Surveyed) bool {
 // Survey is what a look at all files found.
 type Survey struct {
 	Files []Surveyed // in the order of a walk, see [InWalkOrder]
-	// Truncated: there are more.
+	// Truncated: there are more, which were not looked at.
 	Truncated bool
+	// Deep: there are directories so deep that no survey looks at them.
+	Deep bool
 	// Texts are the contents of files that Known does not have, by their hash.
 	Texts map[string]string
 }
@@ -104,8 +108,12 @@ func (l *local) Survey(ctx context.Context, o SurveyOptions) (Survey, error) {
 		if err != nil {
 			return Survey{}, err
 		}
-		err = s.dir(p.mount, p.name, virtual)
-		if errors.Is(err, errStop) {
+		root, err := v.root(p.mount)
+		if err != nil {
+			return Survey{}, pathError("survey", virtual, err)
+		}
+		err = s.dir(root, p.name, found{path: virtual}, p.mount, 1)
+		if errors.Is(err, errStop) || errors.Is(err, context.DeadlineExceeded) {
 			s.out.Truncated = true
 			break
 		}
@@ -125,32 +133,30 @@ type surveying struct {
 	read  int64 // bytes of files so far
 }
 
-func (s *surveying) dir(m *mount, name, virtual string) error {
-	root, err := s.view.root(m)
+// dir surveys a directory, which stands in an open one; the path of what is found is
+// the virtual one.
+func (s *surveying) dir(parent *os.Root, base string, at found, m *mount, level int) error {
+	w := &walk{ctx: s.ctx}
+	dir, entries, err := w.open(parent, base)
 	if err != nil {
-		return err
+		return s.ctx.Err() // gone or not readable: the rest still counts
 	}
-	w := &walk{ctx: s.ctx, view: s.view, root: root, mount: m}
-	entries, err := w.entries(name)
-	if err != nil {
-		if s.ctx.Err() != nil {
-			return s.ctx.Err()
-		}
-		return nil // gone or not readable: the rest still counts
-	}
+	defer func() { _ = dir.Close() }()
 	s.out.Truncated = s.out.Truncated || w.incomplete
 	for _, e := range entries {
-		if unsurveyed(virtual, e) || s.skips(e.Name()) {
+		if unsurveyed(at.path, e) || s.skips(e.Name()) {
 			continue
 		}
-		inside, shown := path.Join(name, e.Name()), path.Join(virtual, e.Name())
-		if e.IsDir() {
-			if err := s.dir(m, inside, shown); err != nil {
-				return err
-			}
-			continue
+		f := found{in: dir, base: e.Name(), path: path.Join(at.path, e.Name())}
+		switch {
+		case !e.IsDir():
+			err = s.file(m, e, f)
+		case level < maxDepth:
+			err = s.dir(dir, f.base, f, m, level+1)
+		default:
+			s.out.Deep = true
 		}
-		if err := s.file(m, e, inside, shown); err != nil {
+		if err != nil {
 			return err
 		}
 	}
@@ -167,7 +173,7 @@ func (s *surveying) skips(name string) bool {
 }
 
 // file describes a regular file or a link.
-func (s *surveying) file(m *mount, e fs.DirEntry, name, shown string) error {
+func (s *surveying) file(m *mount, e fs.DirEntry, at found) error {
 	isLink := e.Type()&fs.ModeSymlink != 0
 	info, err := e.Info()
 	if err != nil || !isLink && !info.Mode().IsRegular() {
@@ -176,21 +182,17 @@ func (s *surveying) file(m *mount, e fs.DirEntry, name, shown string) error {
 	if len(s.out.Files) >= s.o.MaxFiles {
 		return errStop
 	}
-	f := Surveyed{Path: shown, Size: info.Size(), ModTime: info.ModTime().UTC()}
+	f := Surveyed{Path: at.path, Size: info.Size(), ModTime: info.ModTime().UTC()}
 	if isLink {
-		root, err := s.view.root(m)
-		if err != nil {
-			return err
-		}
-		target, err := root.Readlink(name)
+		target, err := at.in.Readlink(at.base)
 		if err != nil {
 			return nil //nolint:nilerr // gone meanwhile
 		}
 		f.Link = s.view.box.Mask(target)
-	} else if known, ok := s.o.Known[shown]; ok && known.Link == "" && known.Size == f.Size && known.ModTime.Equal(f.ModTime) {
+	} else if known, ok := s.o.Known[at.path]; ok && known.Link == "" && known.Size == f.Size && known.ModTime.Equal(f.ModTime) {
 		f.Hash, f.Binary = known.Hash, known.Binary
 	} else if f.Size <= s.o.MaxHashed && s.read+f.Size <= s.o.MaxRead {
-		if err := s.content(m, name, &f); err != nil {
+		if err := s.content(m, at, &f); err != nil {
 			return err
 		}
 	}
@@ -199,11 +201,11 @@ func (s *surveying) file(m *mount, e fs.DirEntry, name, shown string) error {
 }
 
 // content hashes a file, and keeps its text if there is room.
-func (s *surveying) content(m *mount, name string, f *Surveyed) error {
+func (s *surveying) content(m *mount, at found, f *Surveyed) error {
 	if err := s.ctx.Err(); err != nil {
 		return err
 	}
-	file, err := s.view.openRegular(place{mount: m, name: name})
+	file, _, err := s.view.openRegularIn(at.in, m, at.base)
 	if err != nil {
 		return nil // not readable: size and time must do
 	}

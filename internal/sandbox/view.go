@@ -38,7 +38,7 @@ func (v *view) root(m *mount) (*os.Root, error) {
 	}
 	r, err := openBelow(m.top, m.sub)
 	if errors.Is(err, fs.ErrNotExist) && m.sub != "" {
-		if err = v.box.makeDirectories(); err == nil {
+		if _, err = v.box.makeDirectories(); err == nil {
 			r, err = openBelow(m.top, m.sub)
 		}
 	}

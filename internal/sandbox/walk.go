@@ -15,6 +15,7 @@ import (
 const (
 	maxEntries = 20_000  // of one directory
 	maxWalk    = 200_000 // of one walk
+	maxDepth   = 128     // levels below the start: each holds a descriptor
 )
 
 // Listing is a list of files and directories.
@@ -30,19 +31,22 @@ var errStop = errors.New("stop")
 
 // found is one entry of a walk.
 type found struct {
-	name string // below the mount
-	path string // below the start of the walk
+	in   *os.Root // the directory that it was found in
+	base string   // its name there
+	name string   // below the mount
+	path string   // below the start of the walk
 	dir  bool
 	link bool
 }
 
 // walk goes through the tree under a directory in the order of names, parents
 // first, without following links. Ignored names and links that lead out are left
-// out. depth 0 means no limit.
+// out. A directory is opened in the one above it: from the top, the cost of a deep
+// tree would grow with the square of its depth. depth 0 means no limit but
+// [maxDepth].
 type walk struct {
 	ctx        context.Context
 	view       *view
-	root       *os.Root
 	mount      *mount
 	depth      int
 	visit      func(found) error
@@ -55,31 +59,36 @@ func (v *view) walk(ctx context.Context, p place, depth int, visit func(found) e
 	if err != nil {
 		return false, err
 	}
-	w := &walk{ctx: ctx, view: v, root: root, mount: p.mount, depth: depth, visit: visit}
-	err = w.dir(p.name, "", 1)
+	w := &walk{ctx: ctx, view: v, mount: p.mount, depth: depth, visit: visit}
+	err = w.dir(root, p.name, found{name: p.name}, 1)
 	if errors.Is(err, errStop) {
 		err = nil
 	}
 	return w.incomplete, err
 }
 
-func (w *walk) dir(name, below string, level int) error {
-	entries, err := w.entries(name)
+// dir goes through a directory, which stands in an open one.
+func (w *walk) dir(parent *os.Root, base string, at found, level int) error {
+	dir, entries, err := w.open(parent, base)
 	if err != nil && level > 1 && w.ctx.Err() == nil {
 		return nil // gone or not readable: the rest of the tree still counts
 	}
 	if err != nil {
 		return err
 	}
+	defer func() { _ = dir.Close() }()
 	for _, e := range entries {
 		if w.seen++; w.seen > maxWalk {
 			w.incomplete = true
 			return errStop
 		}
-		if leftOut(path.Join(w.mount.virtual, name), e) {
+		if leftOut(path.Join(w.mount.virtual, at.name), e) {
 			continue
 		}
-		f := found{name: path.Join(name, e.Name()), path: path.Join(below, e.Name()), dir: e.IsDir(), link: e.Type()&fs.ModeSymlink != 0}
+		f := found{
+			in: dir, base: e.Name(), name: path.Join(at.name, e.Name()), path: path.Join(at.path, e.Name()),
+			dir: e.IsDir(), link: e.Type()&fs.ModeSymlink != 0,
+		}
 		if err := w.entry(f, level); err != nil {
 			return err
 		}
@@ -98,7 +107,11 @@ func (w *walk) entry(f found, level int) error {
 	if !f.dir || f.link || w.depth > 0 && level >= w.depth {
 		return nil
 	}
-	return w.dir(f.name, f.path, level+1)
+	if level >= maxDepth {
+		w.incomplete = true
+		return nil
+	}
+	return w.dir(f.in, f.base, f, level+1)
 }
 
 // follow tells what a link leads to; one that leads out or nowhere is left out.
@@ -111,23 +124,36 @@ func (w *walk) follow(f *found) bool {
 	return true
 }
 
-// entries reads a directory, sorted by name.
-func (w *walk) entries(name string) ([]fs.DirEntry, error) {
+// open opens a directory that stands in an open one, and reads it.
+func (w *walk) open(parent *os.Root, base string) (*os.Root, []fs.DirEntry, error) {
 	if err := w.ctx.Err(); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	d, err := w.root.Open(name)
+	dir, err := parent.OpenRoot(base)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
+	}
+	entries, more, err := readDirectory(dir)
+	if err != nil {
+		_ = dir.Close()
+		return nil, nil, err
+	}
+	w.incomplete = w.incomplete || more
+	return dir, entries, nil
+}
+
+// readDirectory reads a directory, sorted by name, and reports whether there is more
+// in it than is read.
+func readDirectory(dir *os.Root) (entries []fs.DirEntry, more bool, err error) {
+	d, err := dir.Open(".")
+	if err != nil {
+		return nil, false, err
 	}
 	defer func() { _ = d.Close() }()
-	entries, err := d.ReadDir(maxEntries)
+	entries, err = d.ReadDir(maxEntries)
 	if err != nil && !errors.Is(err, io.EOF) {
-		return nil, err
-	}
-	if len(entries) == maxEntries {
-		w.incomplete = true
+		return nil, false, err
 	}
 	slices.SortFunc(entries, func(a, b fs.DirEntry) int { return strings.Compare(a.Name(), b.Name()) })
-	return entries, nil
+	return entries, len(entries) == maxEntries, nil
 }

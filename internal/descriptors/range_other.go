@@ -1,0 +1,6 @@
+//go:build unix && !linux
+
+package descriptors
+
+// closeOnExec reports that there is no such step.
+func closeOnExec() bool { return false }
