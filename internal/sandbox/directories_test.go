@@ -16,14 +16,14 @@ func TestReplacedDirectory(t *testing.T) {
 	other := acquire(t, p, "u2", "t2")
 	put(t, other, "secret.txt", "of somebody else")
 	for name, replace := range map[string]func(dir string) error{
-		"a link inside":          func(dir string) error { return os.Symlink("uploads", dir) },
-		"a virtual link":         func(dir string) error { return os.Symlink(Uploads, dir) },
-		"a link to itself":       func(dir string) error { return os.Symlink(filepath.Base(dir), dir) },
-		"a link to nothing":      func(dir string) error { return os.Symlink("nothing", dir) },
-		"a link to other files":  func(dir string) error { return os.Symlink("../../../../u2/threads/t2/user-data/workspace", dir) },
-		"a link to the host":     func(dir string) error { return os.Symlink(other.userData.host, dir) },
-		"a file":                 func(dir string) error { return os.WriteFile(dir, []byte("kept"), 0o600) },
-		"a file, a second time":  func(dir string) error { return os.WriteFile(dir, []byte("kept"), 0o600) },
+		"a link inside":           func(dir string) error { return os.Symlink("uploads", dir) },
+		"a virtual link":          func(dir string) error { return os.Symlink(Uploads, dir) },
+		"a link to itself":        func(dir string) error { return os.Symlink(filepath.Base(dir), dir) },
+		"a link to nothing":       func(dir string) error { return os.Symlink("nothing", dir) },
+		"a link to other files":   func(dir string) error { return os.Symlink("../../../../u2/threads/t2/user-data/workspace", dir) },
+		"a link to the host":      func(dir string) error { return os.Symlink(other.userData.host, dir) },
+		"a file":                  func(dir string) error { return os.WriteFile(dir, []byte("kept"), 0o600) },
+		"a file, a second time":   func(dir string) error { return os.WriteFile(dir, []byte("kept"), 0o600) },
 		"nothing and then a file": func(dir string) error { return os.WriteFile(dir, nil, 0o600) },
 	} {
 		for _, dir := range []string{"workspace", "outputs"} {
@@ -71,7 +71,7 @@ func testReplacedByCommand(t *testing.T, l *local) {
 	for _, line := range []string{
 		"cd /mnt/user-data && rm -rf workspace && ln -s outputs workspace",
 		"rm -rf /mnt/user-data/workspace && ln -s /mnt/user-data/outputs /mnt/user-data/workspace",
-		"cd / && rm -rf /mnt/user-data/outputs /mnt/user-data/workspace; echo x > /mnt/user-data/outputs; echo y > /mnt/user-data/workspace",
+		"cd .. && rm -rf /mnt/user-data/outputs /mnt/user-data/workspace; echo x > /mnt/user-data/outputs; echo y > /mnt/user-data/workspace",
 	} {
 		require.Contains(t, run(t, l, line).Text(), UserData+"/workspace.replaced-", line)
 		r := run(t, l, "pwd; echo made > a.txt; cat a.txt; echo b > /mnt/user-data/outputs/b.txt")

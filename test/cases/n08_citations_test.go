@@ -16,8 +16,11 @@ import (
 // changed is what the API says of the files of a run.
 type changed struct {
 	Available bool
-	Summary   struct{ Created, Modified, Deleted, Additions, Deletions int }
-	Files     []struct{ Path, Status, Diff string }
+	Summary   struct {
+		Created, Modified, Deleted, Additions, Deletions int
+		Truncated                                        bool
+	}
+	Files []struct{ Path, Status, Diff string }
 }
 
 func changesOf(t *testing.T, p *Process, id, runID string) changed {
