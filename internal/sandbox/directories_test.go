@@ -71,7 +71,7 @@ func testReplacedByCommand(t *testing.T, l *local) {
 	for _, line := range []string{
 		"cd /mnt/user-data && rm -rf workspace && ln -s outputs workspace",
 		"rm -rf /mnt/user-data/workspace && ln -s /mnt/user-data/outputs /mnt/user-data/workspace",
-		"cd .. && rm -rf /mnt/user-data/outputs /mnt/user-data/workspace; echo x > /mnt/user-data/outputs; echo y > /mnt/user-data/workspace",
+		"rm -rf /mnt/user-data/outputs /mnt/user-data/workspace; echo x > /mnt/user-data/outputs; echo y > /mnt/user-data/workspace",
 	} {
 		require.Contains(t, run(t, l, line).Text(), UserData+"/workspace.replaced-", line)
 		r := run(t, l, "pwd; echo made > a.txt; cat a.txt; echo b > /mnt/user-data/outputs/b.txt")
