@@ -79,7 +79,7 @@ func TestArtifactIsSocket(t *testing.T) {
 // bind makes a socket. Its path may be longer than the address of one.
 func bind(t *testing.T, dir, name string) {
 	t.Helper()
-	short, err := os.MkdirTemp("", "s")
+	short, err := os.MkdirTemp("", "s") //nolint:usetesting // the directories of tests have long names
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, os.RemoveAll(short)) })
 	l, err := new(net.ListenConfig).Listen(t.Context(), "unix", filepath.Join(short, name))

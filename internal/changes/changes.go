@@ -79,7 +79,7 @@ type Texts func(hash string) (string, bool)
 func Between(before, after *sandbox.Survey, oldText, newText Texts) Changes {
 	c := comparison{oldText: oldText, newText: newText}
 	// What is too deep was left out of both, so it makes no file look new or gone.
-	c.out.Summary.Truncated = before.Truncated || after.Truncated || before.Deep || after.Deep
+	c.out.Summary.Truncated = before.Partial() || after.Partial()
 	i, j := 0, 0
 	for i < len(before.Files) || j < len(after.Files) {
 		switch {

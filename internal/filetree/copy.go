@@ -13,7 +13,7 @@ import (
 // MaxDepth is how many levels of directories [Copy] goes down.
 const MaxDepth = 256
 
-// ErrTooDeep: a tree has more than [MaxDepth] levels of directories.
+// ErrTooDeep is the error of [Copy] for a tree that has more than [MaxDepth] levels of directories.
 var ErrTooDeep = fmt.Errorf("there are directories more than %d levels deep", MaxDepth)
 
 // dirMode is the mode of directories that are made.

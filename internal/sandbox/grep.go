@@ -127,7 +127,7 @@ func (s *search) tree(p place, virtual, glob string) error {
 		}
 		file, info, err := s.view.openRegularIn(f.in, p.mount, f.base)
 		if err != nil {
-			return nil //nolint:nilerr // gone, or nothing that can be read: the rest still counts
+			return nil // gone, or nothing that can be read: the rest still counts
 		}
 		defer func() { _ = file.Close() }()
 		if info.Size() > grepMaxFile {

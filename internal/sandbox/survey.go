@@ -93,6 +93,9 @@ func InWalkOrder(a, b string) int {
 	}
 }
 
+// Partial reports whether there is something that the survey does not have.
+func (s *Survey) Partial() bool { return s.Truncated || s.Deep }
+
 var _ Surveyor = (*local)(nil)
 
 // Survey implements [Surveyor].
