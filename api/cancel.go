@@ -63,9 +63,10 @@ func (s *Server) cancelRun(c echo.Context) error {
 	return c.NoContent(http.StatusNoContent)
 }
 
-// stopRun asks the thread to stop a run. One that was stopped already is fine.
+// stopRun asks the thread to stop a run. One that was stopped already is fine,
+// unless it should have been rolled back: it was not.
 func (s *Server) stopRun(ctx context.Context, t *store.Thread, run *store.Run, action thread.CancelAction) error {
-	if run.Status == thread.RunInterrupted {
+	if run.Status == thread.RunInterrupted && action != thread.CancelRollback {
 		return nil
 	}
 	if run.Status.Terminal() && !s.waitsForAnswer(ctx, t, run) {
@@ -80,18 +81,18 @@ func (s *Server) stopRun(ctx context.Context, t *store.Thread, run *store.Run, a
 	case refusal(err) == nil:
 		return err
 	}
-	return s.stopUnknown(ctx, run)
+	return s.stopRefused(ctx, run, action, refusal(err))
 }
 
-// stopUnknown stops a run that its thread knows nothing of. One that was
-// acknowledged without a worker, and has not reached the thread yet, ends in the
-// store: the thread drops it when it comes.
-func (s *Server) stopUnknown(ctx context.Context, run *store.Run) error {
+// stopRefused is what a stop comes to that the thread refuses. A run that it has
+// never taken, since it was acknowledged without a worker and is still on its way,
+// ends in the store: the thread drops it when it comes.
+func (s *Server) stopRefused(ctx context.Context, run *store.Run, action thread.CancelAction, no *threadclient.RefusedError) error {
 	now, err := s.run(ctx, run.ThreadID, run.ID)
 	if err != nil {
 		return err
 	}
-	if now.Status == thread.RunPending {
+	if now.Status == thread.RunPending && no.Type == step.ErrUnknownRun {
 		end := thread.End{RunID: run.ID, Status: thread.RunInterrupted, StopReason: thread.StopCancelled}
 		err := s.o.Store.EndWaiting(context.WithoutCancel(ctx), run.ThreadID, end)
 		if !errors.Is(err, store.ErrNotPending) {
@@ -99,7 +100,7 @@ func (s *Server) stopUnknown(ctx context.Context, run *store.Run) error {
 		}
 		// It has started in this moment: it may be stopped again.
 	}
-	if now.Status == thread.RunInterrupted {
+	if now.Status == thread.RunInterrupted && action != thread.CancelRollback {
 		return nil
 	}
 	return notCancellable(&now)

@@ -34,6 +34,11 @@ func TestCancel(t *testing.T) {
 	e.check(t, scenario{method: "GET", path: runsPath + "/" + run, status: 200, want: []string{`"status":"interrupted"`, `"stop_reason":"cancelled"`}})
 	e.check(t, scenario{method: "POST", path: path, status: 202, want: nil})
 	require.Len(t, e.threads.cancels(), 2, "one that was stopped already is fine")
+	e.check(t, scenario{
+		method: "POST", path: path + "?action=rollback", status: 409,
+		want: []string{`{"detail":"Run ` + run + ` is not cancellable (status: interrupted)"}`},
+	})
+	require.Len(t, e.threads.cancels(), 2, "what was not rolled back is not said to be")
 
 	second := e.say(t, "t", "again")
 	p.turn(second, "done")
@@ -61,7 +66,7 @@ func TestCancelOfARunThatItsThreadDoesNotKnow(t *testing.T) {
 	e.threads.submit = func(string, step.SubmitRun) error { return threadclient.ErrNoWorker }
 	run := e.say(t, "t", "go")
 	e.threads.cancel = func(string, step.CancelRun) error {
-		return &threadclient.RefusedError{Type: step.ErrNotCancellable, Reason: "it is not known"}
+		return &threadclient.RefusedError{Type: step.ErrUnknownRun, Reason: "it was never taken"}
 	}
 	e.check(t, scenario{method: "POST", path: runsPath + "/" + run + "/cancel", status: 202})
 	e.check(t, scenario{method: "GET", path: runsPath + "/" + run, status: 200, want: []string{`"status":"interrupted"`, `"stop_reason":"cancelled"`}})
@@ -72,16 +77,14 @@ func TestCancelOfARunThatItsThreadDoesNotKnow(t *testing.T) {
 func TestCancelRefused(t *testing.T) {
 	t.Parallel()
 	e := newEnv(t)
-	p := e.play(t, "t")
 	run := e.say(t, "t", "go")
-	p.start(run)
 	path := runsPath + "/" + run + "/cancel"
 	for _, s := range []struct {
 		err    error
 		status int
 		want   string
 	}{
-		{refused(step.ErrNotCancellable), 409, "is not cancellable (status: running)"},
+		{refused(step.ErrNotCancellable), 409, "is not cancellable (status: pending)"},
 		{unavailableTemporal(), 503, "Temporal"},
 		{noWorker(), 202, ""},
 		{errors.New("odd"), 500, "Internal error"},

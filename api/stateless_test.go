@@ -132,6 +132,8 @@ func TestCancelMany(t *testing.T) {
 	cancel(`{"status":"pending"}`, 503, one)
 	e.threads.cancel = func(string, step.CancelRun) error { return refused(step.ErrNotCancellable) }
 	cancel(`{"status":"pending"}`, 204, one)
+	e.threads.cancel = func(string, step.CancelRun) error { return refused(step.ErrUnknownRun) }
+	cancel(`{"status":"pending"}`, 204, one)
 	cancel(`{"status":"pending"}`, 204)
 }
 

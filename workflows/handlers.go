@@ -188,12 +188,22 @@ func (c *conversation) validateCancel(_ workflow.Context, r step.CancelRun) erro
 	}
 	switch owner := r.User == "" || r.User == c.in.User; {
 	case !owner:
+		return refuse(step.ErrNotCancellable, fmt.Sprintf("Run %s is not cancellable", r.RunID))
 	case !c.loaded:
 		return nil
 	case c.stopping(r):
 		return refuse(step.ErrDuplicate, fmt.Sprintf("Run %s is being stopped already", r.RunID))
 	case c.cancellable(r):
 		return nil
+	}
+	return c.notCancellable(r)
+}
+
+// notCancellable is the refusal of a stop. A run that was never taken is told from
+// one that the thread is done with: the first may still be on its way.
+func (c *conversation) notCancellable(r step.CancelRun) error {
+	if r.RunID != "" && !slices.Contains(c.st.Taken, r.RunID) {
+		return refuse(step.ErrUnknownRun, fmt.Sprintf("Run %s was never taken", r.RunID))
 	}
 	return refuse(step.ErrNotCancellable, fmt.Sprintf("Run %s is not cancellable", r.RunID))
 }
@@ -220,7 +230,7 @@ func (c *conversation) cancelRun(ctx workflow.Context, r step.CancelRun) (step.C
 		return step.CancelResult{}, err
 	}
 	if !c.cancellable(r) {
-		return step.CancelResult{}, refuse(step.ErrNotCancellable, fmt.Sprintf("Run %s is not cancellable", r.RunID))
+		return step.CancelResult{}, c.notCancellable(r)
 	}
 	out := step.CancelResult{RunID: r.RunID, Status: thread.RunInterrupted}
 	if i := slices.IndexFunc(c.st.Queue, func(q queuedRun) bool { return q.RunID == r.RunID }); r.RunID != "" && i >= 0 {

@@ -67,6 +67,7 @@ const (
 	ErrCrowded        = "Crowded"   // too much waits already; later there is room again
 	ErrDuplicate      = "Duplicate" // it was asked for before, and is being done or done
 	ErrNotCancellable = "NotCancellable"
+	ErrUnknownRun     = "UnknownRun" // the thread has not taken such a run
 	ErrNoQuestion     = "NoQuestion"
 	ErrInvalid        = "Invalid"
 	// ErrNewer: what the thread is doing was begun by a newer version of the

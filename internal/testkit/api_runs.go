@@ -129,7 +129,7 @@ func (a *API) Run(ctx context.Context, threadID, runID string) (Run, error) {
 // Runs lists the runs of a thread, the newest first.
 func (a *API) Runs(ctx context.Context, threadID string) ([]Run, error) {
 	var runs []Run
-	_, err := a.Do(ctx, http.MethodGet, threadPath(threadID)+"/runs", nil, &runs)
+	_, err := a.Do(ctx, http.MethodGet, threadPath(threadID)+"/runs?limit=1000", nil, &runs)
 	return runs, err
 }
 

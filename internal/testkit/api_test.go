@@ -134,11 +134,11 @@ func TestAPIState(t *testing.T) {
 func TestAPIRuns(t *testing.T) {
 	t.Parallel()
 	api, server := scripted(t, map[string][]string{
-		"POST /threads/t1/runs":        {`{"run_id":"r1","status":"pending"}`},
-		"POST /threads/t1/runs/wait":   {"\n\n" + `{"title":"T"}`},
-		"GET /threads/t1/runs":         {`[{"run_id":"r1"}]`},
-		"GET /threads/t1/runs/r1":      {`{"status":"pending"}`, `{"status":"running"}`, `{"status":"success","stop_reason":null}`},
-		"GET /threads/t1/runs/r1/join": {`{"title":"J"}`},
+		"POST /threads/t1/runs":           {`{"run_id":"r1","status":"pending"}`},
+		"POST /threads/t1/runs/wait":      {"\n\n" + `{"title":"T"}`},
+		"GET /threads/t1/runs?limit=1000": {`[{"run_id":"r1"}]`},
+		"GET /threads/t1/runs/r1":         {`{"status":"pending"}`, `{"status":"running"}`, `{"status":"success","stop_reason":null}`},
+		"GET /threads/t1/runs/r1/join":    {`{"title":"J"}`},
 	})
 	ctx := testContext(t)
 

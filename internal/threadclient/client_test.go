@@ -208,7 +208,7 @@ func TestACallersContextEndsARequest(t *testing.T) {
 
 func TestRefusalsAreTyped(t *testing.T) {
 	t.Parallel()
-	for _, kind := range []string{step.ErrBusy, step.ErrNotCancellable, step.ErrNoQuestion, step.ErrInvalid, step.ErrRunRefused, step.ErrThreadGone} {
+	for _, kind := range []string{step.ErrBusy, step.ErrNotCancellable, step.ErrUnknownRun, step.ErrNoQuestion, step.ErrInvalid, step.ErrRunRefused, step.ErrThreadGone} {
 		refusal := temporal.NewNonRetryableApplicationError("Thread t1 already has an active run", kind, nil)
 		for _, out := range []outcome{{err: refusal}, {get: refusal}} {
 			for _, name := range []string{"submit", "cancel", "answer"} {

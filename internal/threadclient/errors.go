@@ -34,7 +34,7 @@ func refusal(err error) *RefusedError {
 		return nil
 	}
 	switch app.Type() {
-	case step.ErrBusy, step.ErrCrowded, step.ErrDuplicate, step.ErrNotCancellable, step.ErrNoQuestion, step.ErrInvalid,
+	case step.ErrBusy, step.ErrCrowded, step.ErrDuplicate, step.ErrNotCancellable, step.ErrUnknownRun, step.ErrNoQuestion, step.ErrInvalid,
 		step.ErrRunRefused, step.ErrThreadGone, step.ErrNewer, step.ErrNoSummary:
 		return &RefusedError{Type: app.Type(), Reason: app.Message()}
 	}
