@@ -155,16 +155,15 @@ func TestB12LateCallAfterCancel(t *testing.T) {
 	require.Len(t, m.Requests(), 2, "the late call led to no further request")
 	_, err = os.Stat(filepath.Join(userDir(p, id), "outputs", "late.md"))
 	require.ErrorIs(t, err, os.ErrNotExist)
-	// The call may have been on its way when the stop came. Then it stands there as
-	// one that was not run.
-	list := messages(t, api, id)
-	for i, x := range list {
-		if len(x.ToolCalls) == 0 {
-			continue
+	// The call may have been on its way when the stop came. Then the next request
+	// has it as one that was not run: by the result in the transcript, or, when the
+	// answer was whole in the very moment of the stop, by the repair of the request.
+	for _, x := range messages(t, api, id) {
+		for _, c := range x.ToolCalls {
+			told, ok := m.Requests()[1].ToolResult(c.ID)
+			require.True(t, ok, "the model is told of call %s", c.ID)
+			require.Regexp(t, "stopped by the user|interrupted", told)
 		}
-		require.Equal(t, "tool", list[i+1].Type)
-		require.Equal(t, "error", list[i+1].Status)
-		require.Contains(t, list[i+1].Text(), "stopped by the user")
 	}
 }
 
