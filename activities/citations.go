@@ -2,7 +2,6 @@ package activities
 
 import (
 	"context"
-	"encoding/json"
 	"io"
 	"path"
 	"slices"
@@ -50,12 +49,7 @@ func (a *Activities) checkFiles(ctx context.Context, in step.CallToolInput, spec
 	if result.Error || in.Reply != nil {
 		return nil
 	}
-	files := result.State.Artifacts
-	if spec.Writes != "" {
-		files = append(files, a.written(ctx, in, spec)...)
-	}
-	files = slices.DeleteFunc(slices.Clone(files), func(file string) bool { return !isReport(file) })
-	if len(files) == 0 {
+	if len(result.State.Artifacts) == 0 && spec.Writes == "" {
 		return nil
 	}
 	box, err := a.o.Sandboxes.Acquire(ctx, in.User, in.Thread)
@@ -63,6 +57,11 @@ func (a *Activities) checkFiles(ctx context.Context, in step.CallToolInput, spec
 		a.o.Logger.Warn("The citations of files were not checked", "thread", in.Thread, "error", err)
 		return nil
 	}
+	files := slices.Clone(result.State.Artifacts)
+	if spec.Writes != "" {
+		files = append(files, a.written(ctx, in, spec, box)...)
+	}
+	files = slices.DeleteFunc(files, func(file string) bool { return !isReport(file) })
 	var checks []evidence.Check
 	for _, file := range files {
 		document, err := readReport(ctx, box, file)
@@ -89,21 +88,12 @@ func isReport(file string) bool {
 }
 
 // written is the file that a call has changed, by its virtual path.
-func (a *Activities) written(ctx context.Context, in step.CallToolInput, spec agent.ToolSpec) []string {
+func (a *Activities) written(ctx context.Context, in step.CallToolInput, spec agent.ToolSpec, box sandbox.Sandbox) []string {
 	call, err := a.callOf(ctx, in)
 	if err != nil {
 		return nil // a call that cannot be read has written nothing
 	}
-	var args map[string]any
-	if json.Unmarshal(call.Args, &args) != nil {
-		return nil
-	}
-	file, _ := args[spec.Writes].(string)
-	box, err := a.o.Sandboxes.Acquire(ctx, in.User, in.Thread)
-	if err != nil || file == "" {
-		return nil
-	}
-	virtual, err := box.Virtual(file)
+	virtual, err := box.Virtual(spec.Target(call))
 	if err != nil {
 		return nil
 	}

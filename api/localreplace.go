@@ -12,7 +12,7 @@ import (
 	"path"
 	"unicode/utf8"
 
-	"github.com/google/uuid"
+	"deerflow/internal/uploads"
 )
 
 // Replace implements [Files]. The new content takes the place of the old one in
@@ -42,8 +42,7 @@ func (l *LocalFiles) Replace(ctx context.Context, o FileOwner, virtualPath strin
 	if err := checkOld(root, name, expected); err != nil {
 		return FileInfo{}, err
 	}
-	// A name that lists of files leave out.
-	staging := path.Join(path.Dir(name), ".upload-"+uuid.NewString()+".part")
+	staging := path.Join(path.Dir(name), uploads.StagingName())
 	err = ctx.Err()
 	if err == nil {
 		err = writeNew(root, staging, content, info.Mode().Perm())

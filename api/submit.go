@@ -266,41 +266,41 @@ func conflict(threadID, other string) *apiError {
 	return no
 }
 
-// otherRun is the oldest run of a thread that is under way beside the given one,
-// one that has started before one that waits; "" for none.
-func (s *Server) otherRun(ctx context.Context, run *store.Run) (string, error) {
+// underWay are the runs of a thread that have not ended: those that have started
+// before those that wait, the oldest of each first.
+func (s *Server) underWay(ctx context.Context, threadID string) ([]store.Run, error) {
+	var all []store.Run
 	for _, status := range []thread.RunStatus{thread.RunRunning, thread.RunPending} {
-		runs, err := s.o.Store.ListRuns(ctx, run.ThreadID, store.RunQuery{Status: status})
+		runs, err := s.o.Store.ListRuns(ctx, threadID, store.RunQuery{Status: status})
 		if err != nil {
-			return "", err
+			return nil, err
 		}
-		for i := len(runs) - 1; i >= 0; i-- {
-			if runs[i].ID != run.ID {
-				return runs[i].ID, nil
-			}
-		}
+		slices.Reverse(runs)
+		all = append(all, runs...)
 	}
-	return "", nil
+	return all, nil
 }
 
-// earlierRun is a run of a thread that is under way and came before the given
-// one; "" for none.
-func (s *Server) earlierRun(ctx context.Context, run *store.Run) (string, error) {
-	running, err := s.o.Store.ListRuns(ctx, run.ThreadID, store.RunQuery{Status: thread.RunRunning})
-	if err != nil {
-		return "", err
-	}
-	pending, err := s.o.Store.ListRuns(ctx, run.ThreadID, store.RunQuery{Status: thread.RunPending})
-	if err != nil {
-		return "", err
-	}
-	at := slices.IndexFunc(pending, func(p store.Run) bool { return p.ID == run.ID })
-	for _, other := range slices.Concat(running, pending[at+1:]) {
-		if other.ID != run.ID {
-			return other.ID, nil
+// otherRun is the first run of a thread that is under way beside the given one; ""
+// for none.
+func (s *Server) otherRun(ctx context.Context, run *store.Run) (string, error) {
+	runs, err := s.underWay(ctx, run.ThreadID)
+	for i := range runs {
+		if runs[i].ID != run.ID {
+			return runs[i].ID, nil
 		}
 	}
-	return "", nil
+	return "", err
+}
+
+// earlierRun is the first run of a thread that is under way and came before the
+// given one; "" for none.
+func (s *Server) earlierRun(ctx context.Context, run *store.Run) (string, error) {
+	runs, err := s.underWay(ctx, run.ThreadID)
+	if len(runs) > 0 && runs[0].ID != run.ID {
+		return runs[0].ID, nil
+	}
+	return "", err
 }
 
 // runLocation names a run in the headers of an answer, as a path below the

@@ -34,19 +34,19 @@ func verdict(spec ToolSpec, call thread.ToolCall) *thread.Verdict {
 	return &thread.Verdict{Block: v.Level == audit.Block, Reason: v.Reason}
 }
 
-// target is the file that a call would change, in the spelling of
+// Target is the file that a call would change, in the spelling of
 // [thread.FileMark]; empty for none.
-func target(spec ToolSpec, call thread.ToolCall) string {
-	if spec.Writes == "" {
+func (t ToolSpec) Target(call thread.ToolCall) string {
+	if t.Writes == "" {
 		return ""
 	}
 	args, ok := arguments(call.Args)
 	if !ok {
 		return ""
 	}
-	file := textArg(call, spec.Writes)
+	file := textArg(call, t.Writes)
 	if file == "" { // a number is taken for a name, too
-		file = strings.TrimSpace(string(args[spec.Writes]))
+		file = strings.TrimSpace(string(args[t.Writes]))
 	}
 	if file == "" || file == "null" || file == `""` {
 		return ""

@@ -142,7 +142,7 @@ func (p *Plan) DigestOf(m *thread.Message, pos int64) thread.Digest {
 		spec, _ := p.Spec(call.Name)
 		d.Calls[i].Key = CallKey(spec.Key, call)
 		d.Calls[i].Verdict = verdict(spec, call)
-		d.Calls[i].Target = target(spec, call)
+		d.Calls[i].Target = spec.Target(call)
 	}
 	return d
 }

@@ -54,6 +54,10 @@ func leftOut(dir string, e fs.DirEntry) bool {
 	return ignored.match(e.Name())
 }
 
+// Unfinished reports whether a name is that of an upload or a write that has not
+// ended.
+func Unfinished(name string) bool { return unfinishedFiles.match(name) }
+
 // unsurveyed reports whether a survey passes over an entry of a directory. It tells
 // of files that only have the name of such a directory, as .env may.
 func unsurveyed(dir string, e fs.DirEntry) bool {

@@ -12,8 +12,6 @@ import (
 	"slices"
 	"syscall"
 
-	"github.com/google/uuid"
-
 	"deerflow/internal/thread"
 )
 
@@ -127,7 +125,7 @@ func (d *Directory) Open(name string) (*os.File, error) {
 // overwritten: a name that is taken, in whatever Unicode form, gets a number.
 // Nothing is left of what fails.
 func (d *Directory) Add(ctx context.Context, name string, r io.Reader, limit int64) (fs.FileInfo, error) {
-	staging := stagingPrefix + uuid.NewString() + stagingSuffix
+	staging := StagingName()
 	if err := d.stage(ctx, staging, r, limit); err != nil {
 		return nil, errors.Join(err, ignoreMissing(d.root.Remove(staging)))
 	}

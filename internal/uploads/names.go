@@ -7,6 +7,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/google/uuid"
 	"golang.org/x/text/unicode/norm"
 )
 
@@ -113,6 +114,9 @@ const (
 	stagingPrefix = ".upload-"
 	stagingSuffix = ".part"
 )
+
+// StagingName is a new name for a file that is being written: nobody lists it.
+func StagingName() string { return stagingPrefix + uuid.NewString() + stagingSuffix }
 
 // isStaging tells the names of uploads that are not complete yet.
 func isStaging(name string) bool {

@@ -8,11 +8,12 @@ import (
 	"io/fs"
 	"net/url"
 	"os"
-	"path"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+
+	"deerflow/internal/sandbox"
 )
 
 // Bounds of the copy of a thread's files.
@@ -162,7 +163,7 @@ func hostTree(root *os.Root) (tree, error) {
 			if d.IsDir() && slices.Contains(leftOut, d.Name()) {
 				return fs.SkipDir
 			}
-			if !d.IsDir() && !d.Type().IsRegular() || unfinished(d.Name()) {
+			if !d.IsDir() && !d.Type().IsRegular() || sandbox.Unfinished(d.Name()) {
 				return nil
 			}
 			info, err := d.Info()
@@ -189,17 +190,6 @@ func skipMissing(err error) error {
 		return nil
 	}
 	return err
-}
-
-// unfinished tells files that are being written, by the names that they have until
-// then.
-func unfinished(name string) bool {
-	for _, pattern := range []string{".upload-*.part", ".write-*.tmp"} {
-		if ok, _ := path.Match(pattern, name); ok {
-			return true
-		}
-	}
-	return false
 }
 
 func entryOf(info fs.FileInfo) entry {
